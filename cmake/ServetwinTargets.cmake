@@ -1,0 +1,76 @@
+# Helpers that make a target of a folder, with the flags every target shares.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+find_program(SERVETWIN_CCACHE ccache)
+if(SERVETWIN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SERVETWIN_CCACHE})
+endif()
+
+option(SERVETWIN_WERROR "Treat warnings as errors" ON)
+set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
+    "Folder of the measured data and traces that some tests read; they skip loudly without it")
+
+# No contraction of a*b+c and no fast math anywhere: results must not depend on compiler or flags.
+add_library(servetwin_flags INTERFACE)
+target_compile_options(servetwin_flags INTERFACE
+  -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor
+  -Wold-style-cast $<$<BOOL:${SERVETWIN_WERROR}>:-Werror>)
+target_compile_definitions(servetwin_flags INTERFACE _GLIBCXX_ASSERTIONS)
+target_include_directories(servetwin_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+
+set(SERVETWIN_LIBRARIES "" CACHE INTERNAL "")
+
+# Sets `out` to the .cpp files of the folders given.
+function(servetwin_sources out)
+  set(sources)
+  foreach(dir IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# servetwin_library(name DIRS folder... [LINK target...]): an OBJECT library of the folders' .cpp files.
+function(servetwin_library name)
+  cmake_parse_arguments(ARG "" "" "DIRS;LINK" ${ARGN})
+  servetwin_sources(sources ${ARG_DIRS})
+  if(NOT sources)
+    return()
+  endif()
+  add_library(st_${name} OBJECT ${sources})
+  target_link_libraries(st_${name} PRIVATE servetwin_flags ${ARG_LINK})
+  set_target_properties(st_${name} PROPERTIES SERVETWIN_LINK "${ARG_LINK}")
+  set(SERVETWIN_LIBRARIES ${SERVETWIN_LIBRARIES} ${name} CACHE INTERNAL "")
+endfunction()
+
+# servetwin_link(target name...): the objects of those libraries and what they need from outside.
+function(servetwin_link target)
+  target_link_libraries(${target} PRIVATE servetwin_flags Threads::Threads)
+  foreach(name IN LISTS ARGN)
+    if(TARGET st_${name})
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:st_${name}>)
+      get_target_property(links st_${name} SERVETWIN_LINK)
+      if(links)
+        target_link_libraries(${target} PRIVATE ${links})
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+# servetwin_executable(name DIRS folder... LIBS library... LINK target...)
+function(servetwin_executable name)
+  cmake_parse_arguments(ARG "" "" "DIRS;LIBS;LINK" ${ARGN})
+  servetwin_sources(sources ${ARG_DIRS})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  servetwin_link(${name} ${ARG_LIBS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
