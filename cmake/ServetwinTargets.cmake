@@ -13,14 +13,17 @@ if(SERVETWIN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
+option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
+option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder of the measured data and traces that some tests read; they skip loudly without it")
 
 # No contraction of a*b+c and no fast math anywhere: results must not depend on compiler or flags.
 add_library(servetwin_flags INTERFACE)
-target_compile_options(servetwin_flags INTERFACE
+set(SERVETWIN_CXX_FLAGS
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor
   -Wold-style-cast $<$<BOOL:${SERVETWIN_WERROR}>:-Werror>)
+target_compile_options(servetwin_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${SERVETWIN_CXX_FLAGS}>")
 target_compile_definitions(servetwin_flags INTERFACE _GLIBCXX_ASSERTIONS)
 target_include_directories(servetwin_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 

@@ -1,0 +1,15 @@
+# Turns the CUDA language on, for the cuda preset alone; every other preset builds without a toolkit.
+
+include(CheckLanguage)
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND AND NOT CMAKE_CUDA_COMPILER)
+  set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+endif()
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(FATAL_ERROR "SERVETWIN_CUDA needs the CUDA toolkit (nvcc); every other preset builds without it")
+endif()
+set(CMAKE_CUDA_ARCHITECTURES 90a)
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
