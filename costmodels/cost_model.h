@@ -1,0 +1,77 @@
+// What a step costs: by class of operation, each with the evidence behind the number.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/base/ids.h"
+#include "engine/base/time.h"
+#include "engine/serving/shape.h"
+
+namespace servetwin {
+
+enum class OpClass : std::uint8_t {
+  kGemm, kAttentionPrefill, kAttentionDecode, kNorm, kMoe, kSampling, kCollective, kLaunch, kHost
+};
+
+inline constexpr int kNumOpClasses = 9;
+
+const char* to_string(OpClass op);
+
+// Where a number comes from, best first. A sum has the worst class of its parts that matter.
+enum class Evidence : std::uint8_t { kMeasured, kInterpolated, kExtrapolated, kAnalytic };
+
+const char* to_string(Evidence evidence);
+
+// Which limit an operation is under in this step.
+enum class Bound : std::uint8_t { kNone, kCompute, kMemory, kOverhead };
+
+const char* to_string(Bound bound);
+
+struct OpCost {
+  double ns = 0;      // for the whole step, all layers
+  double flops = 0;   // per rank
+  double bytes = 0;   // moved to and from device memory, per rank
+  Evidence evidence = Evidence::kAnalytic;
+  Bound bound = Bound::kNone;
+};
+
+// A step in full, for explain and reports. Duration and step_time() are the same integer.
+struct StepCost {
+  std::array<OpCost, kNumOpClasses> ops{};
+  Duration total{};
+};
+
+// What a model may look at besides the shape.
+struct StepInput {
+  const StepShape* shape = nullptr;
+  ReplicaId replica{0};
+  StepId step{0};
+  RequestId first_request = kNoRequest;  // of the step's rows; kNoRequest when the step has no membership change
+};
+
+// A pure-decode step's time as a closed form in the summed context: duration_from_ns(base_ns + slope_ns * context).
+// step_time() of such a shape must give exactly that.
+struct ContextLine {
+  double base_ns = 0;
+  double slope_ns = 0;
+};
+
+// Pure: the same input gives the same cost.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  virtual Duration step_time(const StepInput& input) const = 0;
+  virtual StepCost step(const StepInput& input) const = 0;
+  // Present when the time of a pure-decode step with these sequence counts depends on decode_context alone.
+  virtual std::optional<ContextLine> decode_line(const StepShape& /*shape*/) const { return std::nullopt; }
+  // Worst evidence among what the model uses.
+  virtual Evidence evidence() const = 0;
+  // Identifies the model and every number in it.
+  virtual std::uint64_t profile_hash() const = 0;
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace servetwin
