@@ -26,7 +26,7 @@ void read_scalar(const ConfigNode& node,
     }
     problems.push_back(bad_choice(node, names));
   } else {
-    const Parsed<Leaf> parsed = parse_scalar<Leaf>(node.text, rules.bits);
+    const Parsed<Leaf> parsed = Scalar<Leaf>::parse(node.text, rules.bits);
     if (!parsed) {
       problems.push_back(bad_value(node, parsed.message, parsed.remedy));
     } else if (!rules.allows(*parsed.value)) {

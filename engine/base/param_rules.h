@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/param_scalars.h"
 #include "engine/base/params.h"
 #include "engine/base/unit_text.h"
 
@@ -94,14 +95,6 @@ Rules<Leaf> rules_of(const Given&... given) {
   return rules;
 }
 
-// Defined in params.cpp for every scalar type but enums.
-template <class Leaf>
-Parsed<Leaf> parse_scalar(const std::string& text, BitUnits bits);
-template <class Leaf>
-std::string print_scalar(const Leaf& value);
-template <class Leaf>
-FieldType scalar_type();
-
 template <class Leaf>
 FieldType type_of() {
   if constexpr (std::is_enum_v<Leaf>) {
@@ -111,7 +104,7 @@ FieldType type_of() {
   } else if constexpr (std::is_same_v<Leaf, ConfigNode>) {
     return FieldType::kAny;
   } else {
-    return scalar_type<Leaf>();
+    return Scalar<Leaf>::kType;
   }
 }
 

@@ -26,7 +26,7 @@ ConfigNode node_of(const T& value, const Rules<LeafOf<T>>& rules) {
     }
     return ConfigNode{};
   } else {
-    return scalar_node(print_scalar<T>(value), std::is_same_v<T, std::string>);
+    return scalar_node(Scalar<T>::print(value), std::is_same_v<T, std::string>);
   }
 }
 
@@ -46,8 +46,8 @@ FieldInfo field_info(const char* name, const T& value, const char* help, const R
   if constexpr (HasFields<Leaf>) {
     info.fields = describe_params<Leaf>();
   } else if constexpr (!std::is_enum_v<Leaf> && !std::is_same_v<Leaf, ConfigNode>) {
-    if (rules.low) info.minimum = print_scalar<Leaf>(*rules.low);
-    if (rules.high) info.maximum = print_scalar<Leaf>(*rules.high);
+    if (rules.low) info.minimum = Scalar<Leaf>::print(*rules.low);
+    if (rules.high) info.maximum = Scalar<Leaf>::print(*rules.high);
   }
   return info;
 }

@@ -14,6 +14,9 @@ std::string format_number(std::int64_t value);
 // 1234567 as "1,234,567": for people, not for files.
 std::string format_grouped(std::int64_t value);
 
+// ASCII only.
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 // The fields of one CSV line (RFC 4180: a field in double quotes may hold commas, and "" for a quote).

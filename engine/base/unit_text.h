@@ -27,7 +27,7 @@ struct Parsed {
 
 // 4096, 1_000, -3, 1e6, 2.5e3: any decimal text whose value is a whole number.
 Parsed<std::int64_t> parse_integer(std::string_view text);
-// 0.9, -1.5e-3, 12. Correctly rounded.
+// 0.9, -1.5e-3 or 12; correctly rounded.
 Parsed<double> parse_decimal(std::string_view text);
 // Only true and false.
 Parsed<bool> parse_bool(std::string_view text);
