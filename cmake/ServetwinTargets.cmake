@@ -29,11 +29,11 @@ target_include_directories(servetwin_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PRO
 
 set(SERVETWIN_LIBRARIES "" CACHE INTERNAL "")
 
-# Sets `out` to the .cpp files of the folders given.
+# Sets `out` to the .cpp files of the folders given and of those below them.
 function(servetwin_sources out)
   set(sources)
   foreach(dir IN LISTS ARGN)
-    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.cpp)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.cpp)
     list(APPEND sources ${found})
   endforeach()
   set(${out} ${sources} PARENT_SCOPE)
