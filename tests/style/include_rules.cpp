@@ -18,7 +18,7 @@ struct Arrow {
 const std::vector<Arrow>& arrows() {
   static const std::vector<std::string> kCore{"engine/base/", "engine/serving/"};
   static const std::vector<Arrow> kArrows{
-      {"engine/base/", {}},
+      {"engine/base/", {"generated/servetwin_paths.h"}},
       {"engine/serving/", {"engine/base/"}},
       {"engine/decoding/", {"engine/base/"}},
       {"engine/models/", {"engine/base/"}},
