@@ -1,0 +1,233 @@
+// The recorder's calls: a few additions per step, samples per request.
+#include "engine/metrics/recorder.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+namespace {
+
+std::size_t token_bucket(std::int64_t tokens) {
+  const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(tokens, 1) - 1);
+  constexpr std::size_t kLastBucket = std::tuple_size_v<decltype(ReplicaStats::steps_by_tokens)> - 1;
+  return std::min(static_cast<std::size_t>(std::bit_width(last)), kLastBucket);
+}
+
+bool happened(Time t) { return t != kTimeNever; }
+
+bool meets(const Slo& slo, const RequestRecord& record, std::int64_t over_gaps) {
+  const std::int64_t gaps = std::max<std::int64_t>(record.outputs.value - 1, 0);
+  const Duration decode = record.last_token - record.first_token;
+  if (slo.ttft && record.first_token - record.arrival > *slo.ttft) return false;
+  if (slo.e2e && record.last_token - record.arrival > *slo.e2e) return false;
+  if (slo.tpot && static_cast<Int128>(to_ns(*slo.tpot)) * gaps < to_ns(decode)) return false;
+  return !slo.itl || meets_itl(gaps, over_gaps);
+}
+
+}  // namespace
+
+GroupStats::GroupStats(std::size_t exact_limit)
+    : ttft(exact_limit),
+      tpot(exact_limit),
+      itl(exact_limit),
+      e2e(exact_limit),
+      queue(exact_limit),
+      preempted(exact_limit),
+      front_end(exact_limit),
+      head_of_line(exact_limit),
+      prefill(exact_limit),
+      decode(exact_limit),
+      inference(exact_limit),
+      waste(exact_limit),
+      prompt_lengths(exact_limit),
+      output_lengths(exact_limit) {}
+
+Recorder::Recorder(RecorderOptions options)
+    : options_(std::move(options)),
+      groups_(kMaxStatGroups, GroupStats(options_.exact_limit)),
+      replicas_(options_.num_replicas),
+      over_limits_(options_.num_replicas * kMaxStatGroups) {
+  CHECK_INVARIANT(!options_.classes.empty());
+  CHECK_INVARIANT(options_.classes.size() <= kMaxClasses, options_.classes.size());
+  for (std::size_t i = 0; i < over_limits_.size(); ++i) {
+    const std::size_t traffic_class = i % kMaxClasses;
+    if (traffic_class >= options_.classes.size()) continue;
+    const auto& limit = options_.classes[traffic_class].slo.itl;
+    if (limit) over_limits_[i].limit_ns = to_ns(*limit);
+  }
+}
+
+// The integral is linear in the arrivals and ends, so it is exact even when two replicas report out of order.
+void Recorder::count_in_system(Time at, std::int64_t change) {
+  in_system_ns_ += static_cast<Int128>(in_system_) * to_ns(at - in_system_since_);
+  in_system_since_ = at;
+  in_system_ += change;
+}
+
+void Recorder::on_arrived(const RequestSpec& request, Time) {
+  count_in_system(request.arrival, 1);
+  trend_.add_arrival(request.arrival);
+  ++groups_[request.stat_group].arrived;
+  if (!is_measured(request.stat_group)) return;
+  first_arrival_ = std::min(first_arrival_, request.arrival);
+  last_arrival_ = std::max(last_arrival_, request.arrival);
+}
+
+void Recorder::on_routed(const RequestSpec& request, ReplicaId replica, Time) {
+  ++replicas_[raw(replica)].in_system;
+  if (over_limit(replica, request.stat_group).limit_ns == 0) return;
+  over_counts_.insert(raw(request.id), {}).first->replica = replica;
+}
+
+ReplicaStats& Recorder::settle(ReplicaId replica, Time now) {
+  ReplicaStats& r = replicas_[raw(replica)];
+  const std::int64_t elapsed = to_ns(now - r.plan_time);
+  r.used_block_ns += static_cast<Int128>(r.used) * elapsed;
+  r.running_ns += static_cast<Int128>(r.running) * elapsed;
+  r.waiting_ns += static_cast<Int128>(r.waiting) * elapsed;
+  r.plan_time = now;
+  return r;
+}
+
+void Recorder::on_plan(const StepPlan& plan) {
+  ReplicaStats& r = settle(plan.replica, plan.time);
+  r.used = plan.used_blocks.value;
+  r.running = plan.running;
+  r.waiting = plan.waiting;
+  r.peak_used_blocks = std::max(r.peak_used_blocks, r.used);
+  r.capacity_blocks = r.used + plan.free_blocks.value;
+  for (const PlanEntry& entry : plan.entries) r.preemptions += entry.action == PlanAction::kPreempt ? 1 : 0;
+  r.held.hold(plan.time, plan.held);
+}
+
+void Recorder::on_step_done(ReplicaId replica, StepId, const StepShape& shape, Time planned, Time end) {
+  ReplicaStats& r = replicas_[raw(replica)];
+  ++r.steps;
+  r.tokens += shape.tokens;
+  r.prefill_tokens += shape.prefill_tokens;
+  r.sequences += shape.sequences;
+  r.pure_decode_steps += shape.pure_decode() ? 1 : 0;
+  if (shape.graph_size > 0) {
+    ++r.graph_steps;
+    r.padding_tokens += shape.graph_size - shape.tokens;
+  }
+  ++r.steps_by_tokens[token_bucket(shape.tokens)];
+  // Steps in flight together overlap; the time they share is counted once.
+  r.busy_ns += to_ns(end - std::max(planned, r.step_end));
+  r.step_end = end;
+}
+
+void Recorder::on_gaps(
+    ReplicaId replica, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) {
+  groups_[static_cast<std::size_t>(stat_group)].itl.add(to_ns(gap), count);
+  if (is_measured(stat_group)) seconds_.add_tokens(end, count);
+  if (in_window(end)) window_tokens_ += count;
+  OverLimit& over = over_limit(replica, stat_group);
+  if (over.limit_ns == 0 || to_ns(gap) <= over.limit_ns) return;
+  if (one == kNoRequest) {
+    ++over.steps;
+  } else if (OverCount* own = over_counts_.find(raw(one))) {
+    ++own->own;
+  }
+}
+
+void Recorder::on_first_token(const RequestSpec& request, Time now) {
+  if (is_measured(request.stat_group)) seconds_.add_tokens(now, 1);
+  if (in_window(now)) ++window_tokens_;
+  if (OverCount* counts = over_counts_.find(raw(request.id))) {
+    counts->at_first_token = over_limit(counts->replica, request.stat_group).steps;
+  }
+}
+
+void Recorder::on_end(const RequestRecord& record) {
+  count_in_system(record.end, -1);
+  sojourn_ns_ += to_ns(record.end - record.arrival);
+  trend_.add_end(record.end);
+  GroupStats& group = groups_[record.stat_group];
+  ++group.ended[static_cast<std::size_t>(record.end_state)];
+  ++group.reasons[static_cast<std::size_t>(record.end_reason)];
+  group.all_outputs += record.outputs;
+  group.recomputed += record.recomputed;
+  group.preemptions += record.preemptions;
+  if (happened(record.first_scheduled)) {
+    group.admitted_prompts += record.prompt;
+    group.cached += record.cached;
+  }
+  if (is_measured(record.stat_group)) last_end_ = std::max(last_end_, record.end);
+  if (record.replica != kNoReplica) {
+    ReplicaStats& replica = replicas_[raw(record.replica)];
+    if (--replica.in_system == 0) {
+      // No plan follows until somebody comes: nothing is held, and no block is in use.
+      settle(record.replica, record.end);
+      replica.used = replica.running = replica.waiting = 0;
+      replica.held.hold(record.end, HeldCounts{});
+    }
+  }
+  const std::int64_t over_gaps = take_over_gaps(record);
+  if (is_finished(record.end_state)) add_finished(group, record, over_gaps);
+}
+
+void Recorder::add_finished(GroupStats& group, const RequestRecord& record, std::int64_t over_gaps) {
+  group.prompts += record.prompt;
+  group.outputs += record.outputs;
+  group.waste_at_end += record.waste_at_end;
+  group.held_at_end += record.held_at_end;
+  group.waste.add(record.waste_at_end.value);
+  group.prompt_lengths.add(record.prompt.value);
+  group.output_lengths.add(record.outputs.value);
+  group.preempted.add(to_ns(record.preempted));
+  group.head_of_line.add(to_ns(record.head_of_line));
+  const Time ready = happened(record.ready) ? record.ready : record.arrival;
+  group.front_end.add(to_ns(ready - record.arrival));
+  if (in_window(record.end)) ++window_completed_;
+  if (happened(record.first_scheduled)) group.queue.add(to_ns(record.first_scheduled - ready));
+  if (happened(record.first_token)) {
+    group.ttft.add(to_ns(record.first_token - record.arrival));
+    group.e2e.add(to_ns(record.last_token - record.arrival));
+    group.decode.add(to_ns(record.last_token - record.first_token));
+    group.prefill.add(to_ns(record.first_token - record.first_scheduled));
+    group.inference.add(to_ns(record.last_token - record.first_scheduled));
+    if (is_measured(record.stat_group)) trend_.add_ttft(record.arrival, record.first_token - record.arrival);
+  }
+  if (const auto tpot = tpot_of(record.first_token, record.last_token, record.outputs))
+    group.tpot.add(to_ns(*tpot));
+  const Slo& slo = options_.classes[raw(record.traffic_class)].slo;
+  if (!slo.empty() && meets(slo, record, over_gaps)) {
+    ++group.good;
+    group.good_outputs += record.outputs;
+  }
+}
+
+std::int64_t Recorder::take_over_gaps(const RequestRecord& record) {
+  const OverCount* counts = over_counts_.find(raw(record.id));
+  if (counts == nullptr) return 0;
+  const std::int64_t common = over_limit(counts->replica, record.stat_group).steps - counts->at_first_token;
+  const std::int64_t all = common + counts->own;
+  over_counts_.erase(raw(record.id));
+  return all;
+}
+
+void Recorder::finish(Time end, RunState state) {
+  std::int64_t arrived = 0;
+  std::int64_t ended = 0;
+  for (const GroupStats& group : groups_) {
+    arrived += group.arrived;
+    for (const std::int64_t count : group.ended) ended += count;
+  }
+  CHECK_INVARIANT(arrived == ended + in_system_, arrived, ended, in_system_);
+  if (state == RunState::kComplete) CHECK_INVARIANT(in_system_ == 0, in_system_);
+  if (in_system_ == 0) {
+    CHECK_INVARIANT(in_system_ns_ == sojourn_ns_, static_cast<std::int64_t>(in_system_ns_),
+                    static_cast<std::int64_t>(sojourn_ns_));
+  }
+  state_ = state;
+  end_ = std::max(end, end_);
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    settle(ReplicaId{static_cast<std::uint16_t>(i)}, end_).held.settle(end_);
+  }
+}
+
+}  // namespace servetwin

@@ -1,0 +1,121 @@
+// Rows are put together with to_chars in the file's buffer: a million take well under a second.
+#include "engine/metrics/row_files.h"
+
+#include <utility>
+
+#include "engine/base/text.h"
+#include "engine/metrics/slo.h"
+
+namespace servetwin {
+namespace {
+
+constexpr std::string_view kRequestColumns =
+    "id,replica,class,measured,tenant,adapter,end_state,end_reason,prompt_tokens,max_tokens,output_tokens,"
+    "cached_tokens,recomputed_tokens,preemptions,arrival_ns,ready_ns,first_scheduled_ns,first_token_ns,last_"
+    "token_ns,"
+    "end_ns,ttft_ns,tpot_ns,e2e_ns,queue_ns,preempted_ns,head_of_line_ns,waste_at_end_tokens,held_at_end_"
+    "tokens\n";
+
+constexpr std::string_view kStepColumns =
+    "replica,step,planned_ns,tokens,sequences,decode_sequences,decode_context_tokens,max_context_tokens,"
+    "prefill_sequences,prefill_tokens,sampled_rows,new_sequences,graph_size,running,waiting,used_blocks,free_"
+    "blocks";
+
+// Appends fields and the commas between them.
+class Row {
+ public:
+  explicit Row(OutputFile& file) : file_(file) {}
+
+  Row& integer(std::int64_t value) {
+    separate();
+    file_.append_integer(value);
+    return *this;
+  }
+  Row& text(std::string_view value) {
+    separate();
+    file_.append(value);
+    return *this;
+  }
+  Row& time(Time value) { return value == kTimeNever ? text("") : integer(to_ns(value)); }
+  Row& between(Time from, Time to) {
+    return from == kTimeNever || to == kTimeNever ? text("") : integer(to_ns(to - from));
+  }
+  void end() { file_.append('\n'); }
+
+ private:
+  void separate() {
+    if (!first_) file_.append(',');
+    first_ = false;
+  }
+
+  OutputFile& file_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+RequestsCsv::RequestsCsv(std::string path, std::vector<std::string> class_names)
+    : file_(std::move(path)), class_names_(std::move(class_names)) {
+  for (std::string& name : class_names_) name = csv_field(name);
+  file_.append(kRequestColumns);
+}
+
+void RequestsCsv::on_end(const RequestRecord& r) {
+  const auto tpot = tpot_of(r.first_token, r.last_token, r.outputs);
+  const Time ready = r.ready == kTimeNever ? r.arrival : r.ready;
+  Row row(file_);
+  row.integer(raw(r.id));
+  r.replica == kNoReplica ? row.text("") : row.integer(raw(r.replica));
+  row.text(class_names_[raw(r.traffic_class)]).integer(is_measured(r.stat_group) ? 1 : 0);
+  row.integer(raw(r.tenant))
+      .integer(raw(r.adapter))
+      .text(to_string(r.end_state))
+      .text(to_string(r.end_reason));
+  row.integer(r.prompt.value).integer(r.max_tokens.value).integer(r.outputs.value);
+  row.integer(r.cached.value).integer(r.recomputed.value).integer(r.preemptions);
+  row.time(r.arrival).time(r.ready).time(r.first_scheduled);
+  row.time(r.first_token).time(r.last_token).time(r.end);
+  row.between(r.arrival, r.first_token);
+  tpot ? row.integer(to_ns(*tpot)) : row.text("");
+  row.between(r.arrival, r.last_token).between(ready, r.first_scheduled);
+  row.integer(to_ns(r.preempted)).integer(to_ns(r.head_of_line));
+  row.integer(r.waste_at_end.value).integer(r.held_at_end.value).end();
+}
+
+StepsCsv::StepsCsv(std::string path) : file_(std::move(path)) {
+  file_.append(kStepColumns);
+  for (int reason = 0; reason < kNumHeldReasons; ++reason) {
+    file_.append(",held_");
+    file_.append(to_string(static_cast<HeldReason>(reason)));
+  }
+  file_.append('\n');
+}
+
+void StepsCsv::on_plan(const StepPlan& plan) {
+  const StepShape& s = plan.shape;
+  Row row(file_);
+  row.integer(raw(plan.replica)).integer(static_cast<std::int64_t>(raw(plan.step))).time(plan.time);
+  row.integer(s.tokens).integer(s.sequences).integer(s.decode_sequences).integer(s.decode_context);
+  row.integer(s.max_context).integer(s.prefill_sequences).integer(s.prefill_tokens).integer(s.sampled_rows);
+  row.integer(s.new_sequences).integer(s.graph_size).integer(plan.running).integer(plan.waiting);
+  row.integer(plan.used_blocks.value).integer(plan.free_blocks.value);
+  for (const std::int64_t held : plan.held) row.integer(held);
+  row.end();
+}
+
+void write_gap_lists(const std::string& path, const std::map<RequestId, std::vector<Duration>>& gaps) {
+  OutputFile file(path);
+  for (const auto& [id, list] : gaps) {
+    file.append("{\"id\":");
+    file.append_integer(raw(id));
+    file.append(",\"itls_ns\":[");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) file.append(',');
+      file.append_integer(to_ns(list[i]));
+    }
+    file.append("]}\n");
+  }
+  file.commit();
+}
+
+}  // namespace servetwin

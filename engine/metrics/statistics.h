@@ -1,0 +1,108 @@
+// Distributions of non-negative integers (nanoseconds, tokens): exact up to a stated size, a sketch of stated
+// error above.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace servetwin {
+
+__extension__ using Int128 = __int128;
+__extension__ using Uint128 = unsigned __int128;
+
+// The integer as a double, rounded once; numerator / denominator without losing the whole part.
+double ratio_of(Int128 numerator, std::int64_t denominator);
+
+// A log-linear histogram: values below 256 have a bucket each, every further power of two is cut into 128
+// equal buckets, so a bucket's middle is within 1/256 of every value in it.
+class LogHistogram {
+ public:
+  static constexpr int kMantissaBits = 7;
+  static constexpr std::size_t kNumBuckets = 57U << kMantissaBits;
+
+  static constexpr std::size_t bucket_of(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    constexpr int kShiftOrigin = 63 - kMantissaBits;
+    const int shift = kShiftOrigin - __builtin_clzll(bits | (1ULL << kMantissaBits));
+    return (static_cast<std::size_t>(shift) << kMantissaBits) + static_cast<std::size_t>(bits >> shift);
+  }
+  static double middle_of(std::size_t bucket);
+
+  void add(std::int64_t value, std::int64_t count) { counts_[bucket_of(value)] += count; }
+  void merge(const LogHistogram& other);
+  const std::vector<std::int64_t>& counts() const { return counts_; }
+
+ private:
+  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(kNumBuckets);
+};
+
+inline constexpr std::array<int, 5> kQuantilesPerMille = {500, 900, 950, 990, 999};
+
+// What a report says of a sample; all but the count are null when there is nothing, std also when the sum of
+// squares left 128 bits. Same unit as the values. Quantiles are type 7 (linear), std divides by the count.
+struct Distribution {
+  std::int64_t count = 0;
+  bool exact = true;  // false: quantiles are within 1/256 of the exact ones
+  std::optional<double> mean;
+  std::optional<double> std;
+  std::optional<double> min;
+  std::optional<double> max;
+  std::array<std::optional<double>, kQuantilesPerMille.size()> quantiles;
+
+  const std::optional<double>& median() const { return quantiles[0]; }
+  const std::optional<double>& p90() const { return quantiles[1]; }
+  const std::optional<double>& p95() const { return quantiles[2]; }
+  const std::optional<double>& p99() const { return quantiles[3]; }
+  const std::optional<double>& p999() const { return quantiles[4]; }
+};
+
+// A sample of values with counts. Up to `exact_limit` entries every one is kept; above, only the histogram.
+// Count, sum, minimum and maximum are exact always. Merging is commutative: the same multiset gives the same
+// answers in whatever order it came, as long as the same entries are kept or dropped.
+class Samples {
+ public:
+  static constexpr std::size_t kExactLimit = std::size_t{1} << 20;
+
+  explicit Samples(std::size_t exact_limit = kExactLimit) : exact_limit_(exact_limit) {}
+
+  // `value` is not negative, `count` is positive.
+  void add(std::int64_t value, std::int64_t count = 1);
+  void merge(const Samples& other);
+
+  std::int64_t count() const { return count_; }
+  Int128 sum() const { return sum_; }
+  bool exact() const { return sketch_.empty(); }
+  Distribution distribution() const;
+  // For each ascending bound how many values are at most that; from the sketch, a value within 1/256 of a
+  // bound may count on its wrong side.
+  std::vector<std::int64_t> cumulative(const std::vector<std::int64_t>& bounds) const;
+
+ private:
+  struct Entry {
+    std::int64_t value;
+    std::int64_t count;
+  };
+
+  void store(std::int64_t value, std::int64_t count);
+  void spill();
+  void add_square(std::int64_t value, std::int64_t count);
+  std::optional<double> std_deviation() const;
+  std::array<double, 2 * kQuantilesPerMille.size()> values_at(
+      const std::array<std::int64_t, 2 * kQuantilesPerMille.size()>& ranks) const;
+  std::vector<Entry> sorted_entries() const;
+
+  std::size_t exact_limit_;
+  std::int64_t count_ = 0;
+  std::int64_t min_ = 0;
+  std::int64_t max_ = 0;
+  Int128 sum_ = 0;
+  Uint128 square_sum_ = 0;
+  bool square_overflow_ = false;
+  std::vector<std::int64_t> values_;
+  std::vector<std::int64_t> counts_;  // beside values_ as soon as one count is not 1, else empty
+  std::vector<LogHistogram> sketch_;  // none or one
+};
+
+}  // namespace servetwin
