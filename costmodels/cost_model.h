@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/dtype.h"
 #include "engine/base/ids.h"
 #include "engine/base/time.h"
 #include "engine/serving/shape.h"
@@ -59,9 +60,25 @@ struct ContextLine {
   double slope_ns = 0;
 };
 
+struct ModelSpec;   // engine/models/spec.h
+struct DeviceSpec;  // costmodels/device_spec.h
+
+// What a cost model is made from besides its parameters. A model that needs what is missing here refuses it by name.
+struct CostContext {
+  const ModelSpec* model = nullptr;    // only read while the cost model is made
+  const DeviceSpec* device = nullptr;  // the same
+  int tp = 1;
+  int pp = 1;
+  std::optional<DType> dtype;     // of the weights; none: as the model is published
+  std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
+  std::string folder;             // where relative file names in parameters start; empty: the working directory
+};
+
 // Pure: the same input gives the same cost.
 class CostModel {
  public:
+  using MakeContext = CostContext;
+
   virtual ~CostModel() = default;
   virtual Duration step_time(const StepInput& input) const = 0;
   virtual StepCost step(const StepInput& input) const = 0;

@@ -17,7 +17,8 @@ std::vector<std::string> data_folders() {
   return folders;
 }
 
-std::optional<std::string> find_data_file(const std::vector<std::string>& folders, const std::string& relative) {
+std::optional<std::string> find_data_file(const std::vector<std::string>& folders,
+                                          const std::string& relative) {
   for (const std::string& folder : folders) {
     const auto path = std::filesystem::path(folder) / relative;
     std::error_code failed;

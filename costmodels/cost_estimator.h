@@ -1,0 +1,27 @@
+// Gives rules of the decision core the times that the simulation itself uses.
+#pragma once
+
+#include "costmodels/cost_model.h"
+#include "engine/serving/estimator.h"
+
+namespace servetwin {
+
+// The cost model must outlive it, and must not be keyed by step or request (replay is): a question asked before a
+// step has neither.
+class CostEstimator final : public StepTimeEstimator {
+ public:
+  explicit CostEstimator(const CostModel& model) : model_(model) {}
+
+  Duration estimate(const StepShape& shape) const override {
+    StepInput input;
+    input.shape = &shape;
+    return model_.step_time(input);
+  }
+
+  std::uint64_t profile_hash() const override { return model_.profile_hash(); }
+
+ private:
+  const CostModel& model_;
+};
+
+}  // namespace servetwin

@@ -1,0 +1,196 @@
+// The fields of config.json that decide shapes, under the several names that model families use for them.
+#include "engine/models/config_json.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "engine/base/error.h"
+#include "engine/base/params.h"
+
+namespace servetwin {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 64;
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr std::uintmax_t kMaxConfigBytes = 16U << 20U;
+
+[[noreturn]] void fail(const std::string& file, const char* code, std::string message, std::string remedy = "",
+                       std::string path = "") {
+  throw ConfigError(Problem{code, SourcePlace{file, 0, 0}, std::move(path), std::move(message), std::move(remedy)});
+}
+
+// A parser that recurses, or a destructor that does, must not meet a value of any depth.
+void check_depth(const std::string& text, const std::string& file) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) fail(file, kCodeBadValue, "is nested deeper than " + std::to_string(kMaxDepth));
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
+
+class Reader {
+ public:
+  Reader(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
+
+  // The first of `names` that is there and not null.
+  const Json* find(std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      const auto found = object_.find(name);
+      if (found != object_.end() && !found->is_null()) return &*found;
+    }
+    return nullptr;
+  }
+
+  std::int64_t count(std::initializer_list<const char*> names, std::int64_t absent) const {
+    const Json* value = find(names);
+    return value == nullptr ? absent : checked(*value, *names.begin());
+  }
+
+  std::int64_t required(std::initializer_list<const char*> names) const {
+    const Json* value = find(names);
+    if (value == nullptr) {
+      fail(file_, kCodeMissing, "is missing", "a Hugging Face config.json has it", *names.begin());
+    }
+    return checked(*value, *names.begin());
+  }
+
+  bool flag(const char* name, bool absent) const {
+    const Json* value = find({name});
+    if (value == nullptr) return absent;
+    if (!value->is_boolean()) fail(file_, kCodeWrongType, "is " + value->dump() + ", not true or false", "", name);
+    return value->get<bool>();
+  }
+
+  std::string text(std::initializer_list<const char*> names) const {
+    const Json* value = find(names);
+    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+  }
+
+  const std::string& file() const { return file_; }
+
+ private:
+  std::int64_t checked(const Json& value, const char* name) const {
+    if (!value.is_number_integer()) fail(file_, kCodeWrongType, "is " + value.dump() + ", not a whole number", "", name);
+    const std::int64_t number = value.get<std::int64_t>();
+    const bool in_range = number >= 0 && number <= kMaxCount;
+    if (!in_range) fail(file_, kCodeOutOfRange, "is " + value.dump(), "a count from 0 to 1,000,000,000", name);
+    return number;
+  }
+
+  const Json& object_;
+  std::string file_;
+};
+
+void read_attention(const Reader& in, ModelSpec& model) {
+  model.heads = in.required({"num_attention_heads"});
+  model.kv_heads = in.count({"num_key_value_heads"}, model.heads);
+  model.head_dim = in.count({"head_dim"}, 0);
+  if (model.head_dim == 0 && model.heads > 0) {
+    if (model.hidden % model.heads != 0) {
+      fail(in.file(), kCodeInconsistent,
+           "hidden_size " + std::to_string(model.hidden) + " is no multiple of num_attention_heads " +
+               std::to_string(model.heads) + " and there is no head_dim",
+           "state head_dim");
+    }
+    model.head_dim = model.hidden / model.heads;
+  }
+  model.mla.kv_lora_rank = in.count({"kv_lora_rank"}, 0);
+  model.mla.q_lora_rank = in.count({"q_lora_rank"}, 0);
+  if (!model.is_mla()) return;
+  model.mla.qk_rope_head_dim = in.required({"qk_rope_head_dim"});
+  model.mla.qk_nope_head_dim = in.required({"qk_nope_head_dim"});
+  model.mla.v_head_dim = in.required({"v_head_dim"});
+}
+
+void read_experts(const Reader& in, ModelSpec& model) {
+  model.moe.num_experts = in.count({"num_experts", "n_routed_experts", "num_local_experts"}, 0);
+  if (!model.is_moe()) return;
+  model.moe.top_k = in.required({"num_experts_per_tok", "top_k_experts"});
+  model.moe.intermediate = in.count({"moe_intermediate_size"}, model.intermediate);
+  model.moe.shared_experts = in.count({"n_shared_experts"}, 0);
+  model.moe.first_dense_layers = in.count({"first_k_dense_replace"}, 0);
+}
+
+void read_details(const Reader& in, ModelSpec& model) {
+  const auto starts = [&](const char* family) { return model.arch.rfind(family, 0) == 0; };
+  model.qkv_bias = in.flag("attention_bias", starts("Qwen2"));
+  model.qk_norm = starts("Qwen3");
+  const std::int64_t window = in.count({"sliding_window"}, 0);
+  if (window > 0 && in.flag("use_sliding_window", true)) model.sliding_window = window;
+  const std::string dtype = in.text({"torch_dtype", "dtype"});
+  if (dtype.empty()) return;
+  const auto known = dtype_from_name(dtype);
+  if (!known) {
+    fail(in.file(), kCodeUnknownName, "is " + dtype, nearest_name(dtype, dtype_names()), "torch_dtype");
+  }
+  model.dtype = *known;
+}
+
+ModelSpec spec_from(const Json& root, const std::string& file) {
+  ModelSpec model;
+  const auto archs = root.find("architectures");
+  if (archs != root.end() && archs->is_array() && !archs->empty() && archs->front().is_string()) {
+    model.arch = archs->front().get<std::string>();
+  }
+  const auto nested = root.find("text_config");
+  const bool is_nested = nested != root.end() && nested->is_object();
+  const Reader in(is_nested ? *nested : root, file);
+  model.layers = in.required({"num_hidden_layers"});
+  model.hidden = in.required({"hidden_size"});
+  model.vocab = in.required({"vocab_size"});
+  model.intermediate = in.count({"intermediate_size"}, 0);
+  model.max_position = in.required({"max_position_embeddings"});
+  model.tied_embeddings = Reader(root, file).flag("tie_word_embeddings", in.flag("tie_word_embeddings", false));
+  read_attention(in, model);
+  read_experts(in, model);
+  read_details(in, model);
+  const std::string problem = problem_of(model);
+  if (!problem.empty()) fail(file, kCodeInconsistent, problem);
+  return model;
+}
+
+}  // namespace
+
+ModelSpec parse_model_config(const std::string& text, const std::string& file) {
+  check_depth(text, file);
+  Json root;
+  try {
+    root = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    fail(file, kCodeBadValue, std::string("is no JSON: ") + error.what());
+  }
+  if (!root.is_object()) fail(file, kCodeWrongType, "is no JSON object");
+  return spec_from(root, file);
+}
+
+ModelSpec read_model_folder(const std::string& folder) {
+  const std::string file = (std::filesystem::path(folder) / "config.json").string();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) {
+    fail(file, kCodeBadValue, "is not there or no regular file", "name a folder with the model's config.json");
+  }
+  if (std::filesystem::file_size(file, ignored) > kMaxConfigBytes) fail(file, kCodeBadValue, "is larger than 16 MiB");
+  std::ifstream in(file, std::ios::binary);
+  ModelSpec model = parse_model_config({std::istreambuf_iterator<char>(in), {}}, file);
+  model.name = folder;
+  return model;
+}
+
+}  // namespace servetwin

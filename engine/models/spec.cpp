@@ -1,0 +1,123 @@
+// Counts a model's parameters by kind: what tensor parallelism splits, what each rank repeats, what is quantised.
+#include "engine/models/spec.h"
+
+#include <algorithm>
+
+namespace servetwin {
+namespace {
+
+// One layer's or a whole model's parameters.
+struct Counts {
+  std::int64_t split = 0;       // matrices divided among ranks
+  std::int64_t kv = 0;          // key and value projections: divided, but never below one head
+  std::int64_t replicated = 0;  // matrices each rank holds whole
+  std::int64_t plain = 0;       // vectors and routers: whole on each rank, never quantised
+
+  std::int64_t total() const { return split + kv + replicated + plain; }
+};
+
+void add_attention(const ModelSpec& m, Counts& counts) {
+  counts.split += 2 * m.hidden * m.heads * m.head_dim;
+  counts.kv += 2 * m.hidden * m.kv_heads * m.head_dim;
+  if (m.qkv_bias) counts.plain += (m.heads + 2 * m.kv_heads) * m.head_dim;
+  if (m.qk_norm) counts.plain += 2 * m.head_dim;
+}
+
+void add_latent_attention(const ModelSpec& m, Counts& counts) {
+  const MlaSpec& mla = m.mla;
+  const std::int64_t query_width = m.heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
+  if (mla.q_lora_rank > 0) {
+    counts.replicated += m.hidden * mla.q_lora_rank;
+    counts.split += mla.q_lora_rank * query_width;
+    counts.plain += mla.q_lora_rank;
+  } else {
+    counts.split += m.hidden * query_width;
+  }
+  counts.replicated += m.hidden * (mla.kv_lora_rank + mla.qk_rope_head_dim);
+  counts.plain += mla.kv_lora_rank;
+  counts.split += mla.kv_lora_rank * m.heads * (mla.qk_nope_head_dim + mla.v_head_dim);
+  counts.split += m.heads * mla.v_head_dim * m.hidden;
+}
+
+// The layers' parameters; embeddings, head and final norm are counted apart.
+Counts layer_counts(const ModelSpec& m) {
+  Counts one;
+  if (m.is_mla()) {
+    add_latent_attention(m, one);
+  } else {
+    add_attention(m, one);
+  }
+  one.plain += 2 * m.hidden;
+  Counts all{one.split * m.layers, one.kv * m.layers, one.replicated * m.layers, one.plain * m.layers};
+  const std::int64_t dense = m.is_moe() ? m.moe.first_dense_layers : m.layers;
+  const std::int64_t sparse = m.layers - dense;
+  all.split += 3 * m.hidden * m.intermediate * dense;
+  all.split += 3 * m.hidden * m.moe.intermediate * (m.moe.num_experts + m.moe.shared_experts) * sparse;
+  all.plain += m.hidden * m.moe.num_experts * sparse;
+  return all;
+}
+
+std::int64_t embedding_count(const ModelSpec& m) { return m.vocab * m.hidden * (m.tied_embeddings ? 1 : 2); }
+
+bool divides(std::int64_t divisor, std::int64_t value) { return value % divisor == 0; }
+
+}  // namespace
+
+std::string problem_of(const ModelSpec& m) {
+  const auto text = [](std::int64_t value) { return std::to_string(value); };
+  if (m.layers <= 0 || m.hidden <= 0 || m.heads <= 0 || m.vocab <= 0) {
+    return "layers " + text(m.layers) + ", hidden " + text(m.hidden) + ", heads " + text(m.heads) + ", vocab " +
+           text(m.vocab) + " must all be positive";
+  }
+  if (m.kv_heads <= 0) return "kv_heads is " + text(m.kv_heads) + " with " + text(m.heads) + " heads";
+  if (!divides(m.kv_heads, m.heads)) {
+    return text(m.heads) + " heads are no multiple of " + text(m.kv_heads) + " kv_heads";
+  }
+  if (m.head_dim <= 0) return "head_dim is " + text(m.head_dim);
+  const bool needs_dense = !m.is_moe() || m.moe.first_dense_layers > 0;
+  if (needs_dense && m.intermediate <= 0) return "intermediate is " + text(m.intermediate);
+  if (!m.is_moe()) return "";
+  if (m.moe.top_k <= 0 || m.moe.top_k > m.moe.num_experts) {
+    return text(m.moe.top_k) + " experts a token of " + text(m.moe.num_experts);
+  }
+  if (m.moe.intermediate <= 0) return "the experts' intermediate is " + text(m.moe.intermediate);
+  if (m.moe.first_dense_layers > m.layers) {
+    return text(m.moe.first_dense_layers) + " dense layers of " + text(m.layers);
+  }
+  return "";
+}
+
+std::int64_t parameter_count(const ModelSpec& m) {
+  return layer_counts(m).total() + embedding_count(m) + m.hidden;
+}
+
+std::int64_t kv_heads_per_rank(const ModelSpec& m, int tp) { return std::max<std::int64_t>(1, m.kv_heads / tp); }
+
+Bytes weight_bytes(const ModelSpec& m, DType dtype, int tp) {
+  const Counts counts = layer_counts(m);
+  const DType unquantised = bits_per_element(dtype) < 16.0 ? DType::kBF16 : dtype;
+  const std::int64_t kv = counts.kv / m.kv_heads * kv_heads_per_rank(m, tp);
+  const std::int64_t matrices = ceil_div(counts.split, tp) + kv + counts.replicated;
+  const std::int64_t rest = counts.plain + m.hidden + ceil_div(embedding_count(m), tp);
+  return bytes_of(dtype, matrices) + bytes_of(unquantised, rest);
+}
+
+Bytes kv_bytes_per_token(const ModelSpec& m, DType kv_dtype, int tp) {
+  const std::int64_t elements = m.is_mla() ? m.mla.kv_lora_rank + m.mla.qk_rope_head_dim
+                                           : 2 * kv_heads_per_rank(m, tp) * m.head_dim;
+  return bytes_of(kv_dtype, elements * m.layers);
+}
+
+double generation_flops(const ModelSpec& m, std::int64_t length, bool kv_cache) {
+  const Counts counts = layer_counts(m);
+  const double n = static_cast<double>(length);
+  const double matrices = static_cast<double>(counts.split + counts.kv + counts.replicated);
+  const double head = static_cast<double>(m.vocab * m.hidden);
+  const double pair = 4.0 * static_cast<double>(m.heads * m.head_dim * m.layers);
+  // Tokens passed through the layers, and (query, key) pairs of causal attention, over all steps.
+  const double tokens = kv_cache ? n : n * (n + 1) / 2;
+  const double pairs = kv_cache ? n * (n + 1) / 2 : n * (n + 1) * (n + 2) / 6;
+  return 2.0 * matrices * tokens + pair * pairs + 2.0 * head * n;
+}
+
+}  // namespace servetwin

@@ -1,0 +1,74 @@
+// A model's shapes as pure data, with what follows from them: parameters, weight bytes, KV bytes per token.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/base/dtype.h"
+#include "engine/base/units.h"
+
+namespace servetwin {
+
+// Routed experts; present when num_experts > 0.
+struct MoeSpec {
+  std::int64_t num_experts = 0;
+  std::int64_t top_k = 0;
+  std::int64_t intermediate = 0;        // of one routed expert
+  std::int64_t shared_experts = 0;      // each of `intermediate`
+  std::int64_t first_dense_layers = 0;  // layers that keep the dense feed-forward part
+};
+
+// Multi-head latent attention; present when kv_lora_rank > 0.
+struct MlaSpec {
+  std::int64_t kv_lora_rank = 0;
+  std::int64_t q_lora_rank = 0;  // 0: queries are projected directly
+  std::int64_t qk_rope_head_dim = 0;
+  std::int64_t qk_nope_head_dim = 0;
+  std::int64_t v_head_dim = 0;
+};
+
+struct ModelSpec {
+  std::string name;
+  std::string arch;  // architectures[0] of config.json
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t intermediate = 0;  // of the dense feed-forward part
+  std::int64_t vocab = 0;
+  std::int64_t max_position = 0;
+  std::optional<std::int64_t> sliding_window;  // tokens
+  bool tied_embeddings = false;
+  bool qkv_bias = false;
+  bool qk_norm = false;  // an RMS norm of head_dim on queries and keys, as in Qwen3
+  DType dtype = DType::kBF16;  // of the weights as published
+  MoeSpec moe;
+  MlaSpec mla;
+
+  bool is_moe() const { return moe.num_experts > 0; }
+  bool is_mla() const { return mla.kv_lora_rank > 0; }
+};
+
+// What is wrong with the shapes, with the numbers, or empty.
+std::string problem_of(const ModelSpec& model);
+
+// Weights of every kind, embeddings included; exact for Llama-like, Mixtral-like, Qwen3 and DeepSeek-V3 models
+// (there without the multi-token-prediction layer).
+std::int64_t parameter_count(const ModelSpec& model);
+
+// KV heads on one of `tp` ranks: at least one, replicated when there are fewer heads than ranks.
+std::int64_t kv_heads_per_rank(const ModelSpec& model, int tp);
+
+// Bytes one rank holds. Norms, routers and MLA's down-projections are replicated; KV heads too when there are fewer
+// than ranks. Below 16 bits only the layers' matrices are quantised: embeddings, head, norms and routers keep 16.
+Bytes weight_bytes(const ModelSpec& model, DType dtype, int tp = 1);
+// MLA: (kv_lora_rank + qk_rope_head_dim) elements a layer, else 2 · kv heads of the rank · head_dim.
+Bytes kv_bytes_per_token(const ModelSpec& model, DType kv_dtype, int tp = 1);
+
+// FLOPs of the matrix products to generate `length` tokens from nothing, with a KV cache (each token once, N² in
+// attention) and without (everything again for each token, N³).
+double generation_flops(const ModelSpec& model, std::int64_t length, bool kv_cache);
+
+}  // namespace servetwin
