@@ -28,10 +28,14 @@ struct Frame {
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+  TreeBuilder(std::string file, const std::string& text) : file_(std::move(file)), text_(text) {}
 
   // The finished tree, or everything that was wrong.
   ConfigNode finish() {
+    if (documents_ == 0) {
+      add("CFG005", SourcePlace{file_, 0, 0}, "", "holds nothing but comments",
+          "`servetwin init` writes a scenario to start from");
+    }
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
     return std::move(root_);
   }
@@ -58,6 +62,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     check_anchor(mark, anchor);
     check_tag(mark, tag);
+    if (tag == "!") check_quotes(mark);
     ConfigNode node;
     node.kind = ConfigNode::Kind::kScalar;
     node.text = value;
@@ -100,6 +105,19 @@ class TreeBuilder final : public YAML::EventHandler {
     if (tag.empty() || tag == "?" || tag == "!") return;
     add("CFG012", place_of(mark), next_path(), "the tag " + tag + " is not allowed",
         "remove it; a text that looks like a number goes in quotes");
+  }
+
+  // yaml-cpp takes the end of the file for the closing quote, and the tag "!" for quotes.
+  void check_quotes(const YAML::Mark& mark) {
+    const auto start = static_cast<std::size_t>(mark.pos);
+    const char quote = start < text_.size() ? text_[start] : ' ';
+    if (quote == '!') check_tag(mark, "! (non-specific)");
+    if (quote != '"' && quote != '\'') return;
+    for (std::size_t i = start + 1; i < text_.size(); ++i) {
+      if (text_[i] == quote) return;
+      if (quote == '"' && text_[i] == '\\') ++i;
+    }
+    add("CFG007", place_of(mark), next_path(), "not YAML: a quote is never closed", "close it");
   }
 
   void count_node(const YAML::Mark& mark) {
@@ -196,6 +214,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::string file_;
+  const std::string& text_;
   ConfigNode root_;
   std::vector<Frame> frames_;
   std::vector<Problem> problems_;
@@ -220,8 +239,9 @@ Problem syntax_problem(const YAML::Exception& error, const std::string& file) {
 }  // namespace
 
 ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
-  TreeBuilder builder(file);
-  std::istringstream stream(clean_text(text, file));
+  const std::string clean = clean_text(text, file);
+  TreeBuilder builder(file, clean);
+  std::istringstream stream(clean);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {

@@ -1,0 +1,116 @@
+// Loads a scenario: file, files it extends, command line, defaults; then checks it as a whole.
+#include "scenarios/scenario.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "scenarios/config_tree.h"
+#include "scenarios/input_text.h"
+#include "scenarios/scenario_files.h"
+#include "scenarios/validate.h"
+#include "scenarios/yaml_loader.h"
+
+namespace servetwin {
+namespace {
+
+bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
+
+// Paths of the command line start at `spec`, where nearly all keys are.
+std::string from_root(const std::string& assignment) {
+  constexpr std::array<const char*, 4> kRootKeys = {"spec", "metadata", "apiVersion", "kind"};
+  for (const std::string key : kRootKeys) {
+    const std::size_t end = key.size();
+    if (starts_with(assignment, key) && assignment.size() > end && (assignment[end] == '.' || assignment[end] == '=')) {
+      return assignment;
+    }
+  }
+  return "spec." + assignment;
+}
+
+// A trace brings arrivals and lengths of its own; what clients ask for stays as the scenario says.
+void replace_workload(ConfigNode& root, const std::string& workload) {
+  const ConfigNode* old = find_path(root, "spec.workload.max_tokens");
+  const ConfigNode max_tokens = old == nullptr ? ConfigNode{} : *old;
+  if (!starts_with(workload, "trace:")) {
+    throw ConfigError(Problem{"CFG018", SourcePlace{"--workload " + workload, 0, 0}, "spec.workload",
+                              "is no trace", "write --workload trace:FILE"});
+  }
+  ConfigNode value = text_node(workload.substr(6), true, kOriginCommandLine);
+  apply_override(root, "spec.workload={}");
+  ConfigNode& trace = make_path(root, "spec.workload.trace");
+  value.path = trace.path;
+  value.place = SourcePlace{"--workload " + workload, 0, 0};
+  trace = std::move(value);
+  if (!max_tokens.is_null()) make_path(root, "spec.workload.max_tokens") = max_tokens;
+}
+
+// Gives every value of `tree` the place and origin of the same key in `source`; what is not there is a default.
+void copy_origins(ConfigNode& tree, const ConfigNode* source, const std::string& path) {
+  tree.path = path;
+  tree.origin = source != nullptr && !source->is_null() ? source->origin : kOriginDefault;
+  if (source != nullptr) tree.place = source->place;
+  for (auto& [name, child] : tree.entries) {
+    const ConfigNode* below = source != nullptr && source->is_map() ? source->find(name) : nullptr;
+    copy_origins(child, below, path.empty() ? name : path + '.' + name);
+  }
+  for (std::size_t i = 0; i < tree.items.size(); ++i) {
+    const bool present = source != nullptr && i < source->items.size();
+    copy_origins(tree.items[i], present ? &source->items[i] : source, path + '[' + std::to_string(i) + ']');
+  }
+}
+
+Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides) {
+  if (overrides.workload) replace_workload(root, *overrides.workload);
+  for (const std::string& assignment : overrides.set) apply_override(root, from_root(assignment));
+  rebase_files(root);
+  std::vector<Problem> problems;
+  Scenario scenario;
+  scenario.source = file;
+  scenario.document = read_params<ScenarioDocument>(root, problems);
+  complete_scenario(scenario.document, root, problems);
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  scenario.resolved = write_params(scenario.document);
+  copy_origins(scenario.resolved, &root, "");
+  return scenario;
+}
+
+}  // namespace
+
+Scenario parse_scenario(const std::string& text, const std::string& file, const ScenarioOverrides& overrides) {
+  return finish(load_extended(text, file), file, overrides);
+}
+
+Scenario load_scenario(const std::string& name_or_path, const ScenarioOverrides& overrides) {
+  const std::string file = find_scenario(name_or_path);
+  return parse_scenario(read_input(file), file == "-" ? "standard input" : file, overrides);
+}
+
+std::string write_scenario(const Scenario& scenario) {
+  ConfigNode tree = scenario.resolved;
+  rewrite_files(tree, FileForm::kAbsolute);
+  return write_yaml(tree, "Resolved from " + scenario.source + ": every value, defaults included.");
+}
+
+std::string scenario_hash(const Scenario& scenario) {
+  ConfigNode tree = scenario.resolved;
+  rewrite_files(tree, FileForm::kNameOnly);
+  const std::string text = write_yaml(tree);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const int ok = EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  CHECK_INVARIANT(ok == 1, ok);
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string hex;
+  for (unsigned int i = 0; i < size; ++i) {
+    hex += kHex[digest[i] >> 4U];
+    hex += kHex[digest[i] & 0xFU];
+  }
+  return hex;
+}
+
+std::vector<FieldInfo> scenario_fields() { return describe_params<ScenarioDocument>(); }
+
+}  // namespace servetwin

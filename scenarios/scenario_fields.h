@@ -1,0 +1,96 @@
+// Names, help and limits of the scenario's keys. Included by scenario_spec.h only.
+#pragma once
+
+#include "scenarios/scenario_spec.h"
+
+namespace servetwin {
+
+template <class Visitor>
+void LayoutSpec::fields(Visitor& v) {
+  v("tp", tp, "Tensor parallel ranks of one replica.", Range{1, 64});
+  v("pp", pp, "Pipeline stages of one replica.", Range{1, 64});
+}
+
+template <class Visitor>
+void InFlightSpec::fields(Visitor& v) {
+  v("depth", depth, "Steps planned before the first comes back: 1 synchronous, 2 asynchronous.", Range{1, 64});
+  v("speculate_outputs", speculate_outputs, "Plan a request again before its output is known.");
+}
+
+template <class Visitor>
+void EngineSpec::fields(Visitor& v) {
+  const Range any_tokens{1, std::int64_t{1} << 30};
+  v("preset", preset, "The engine to behave like: a named set of rules with their settings.");
+  v("max_num_seqs", config.max_num_seqs, "Running requests of a replica at most.", Range{1, 1'000'000});
+  v("max_num_batched_tokens", config.max_num_batched_tokens, "Token budget of a step.", any_tokens);
+  v("max_model_len", max_model_len, "Prompt and outputs together at most; by default what the model supports.",
+    any_tokens);
+  v("block_size", config.block_size, "Tokens of a KV block.", Range{1, 65'536});
+  v("num_blocks", num_blocks, "KV blocks of a replica, the null block included; or give memory_fraction.",
+    Range{2, std::int64_t{1} << 31});
+  v("memory_fraction", memory_fraction,
+    "Share of the device's memory that the engine may use, from which the memory model works out the KV blocks.",
+    Range{0.01, 1.0});
+  v("prefix_caching", config.prefix_caching, "Keep KV blocks of ended requests for later ones with the same prefix.");
+  v("chunked_prefill", config.chunked_prefill, "Let a prompt enter in several steps.");
+  v("long_prefill_token_threshold", config.long_prefill_token_threshold,
+    "Longest chunk of one request in a step; 0 for no limit.", Range{0, std::int64_t{1} << 30});
+  v("watermark", config.watermark, "Share of the KV blocks kept free while something runs.", Range{0.0, 0.99});
+  v("full_sequence_gate", config.full_sequence_gate, "Admit a request only if all its tokens so far could be held now.");
+  v("in_flight", in_flight, "How far planning runs ahead of execution.");
+  v("batching_delay", config.batching_delay, "From the first reason to plan a step to the plan.",
+    Range{Duration{0}, std::chrono::hours(1)});
+  v("max_queued", config.max_queued, "Waiting requests of a replica at most; 0 for no bound.",
+    Range{0, std::int64_t{1} << 32});
+  v("graph_sizes", config.graph_sizes, "Batch sizes captured as graphs, ascending; none by default.", Range{1, 65'536});
+  v("rules", rules, "Rules in place of the preset's: {SLOT: NAME} or {SLOT: {name: NAME, its parameters}}.");
+}
+
+template <class Visitor>
+void SloSpec::fields(Visitor& v) {
+  v("ttft", ttft, "Longest time from arrival to the first token.", kPositive);
+  v("tpot", tpot, "Longest mean time for each token after the first.", kPositive);
+  v("itl", itl, "Longest gap between tokens; at most 1 % of a request's gaps may exceed it.", kPositive);
+  v("e2e", e2e, "Longest time from arrival to the last token.", kPositive);
+}
+
+template <class Visitor>
+void FrontEndSpec::fields(Visitor& v) {
+  const Range short_time{Duration{0}, Duration{std::chrono::minutes(1)}};
+  v("servers", servers, "Requests that the front end works on at once.", Range{1, 65'536});
+  v("per_request", per_request, "Front-end work on a request before it is routed.", short_time);
+  v("per_token", per_token, "Front-end work on each prompt token, such as tokenising.", short_time);
+  v("output_delay", output_delay, "From the end of a step to the token at the client.", short_time);
+}
+
+template <class Visitor>
+void RunSpec::fields(Visitor& v) {
+  v("warmup", warmup, "Requests that arrive before this time are simulated but not counted.");
+  v("measure", measure, "Length of the time after the warm-up whose arrivals count; by default all of it.", kPositive);
+  v("drain", drain, "How long requests are followed after the last arrival that counts; by default to their end.",
+    kPositive);
+}
+
+inline ScenarioSpec::ScenarioSpec() {
+  router.kind = ConfigNode::Kind::kScalar;
+  router.text = "round_robin";
+}
+
+template <class Visitor>
+void ScenarioSpec::fields(Visitor& v) {
+  v("model", model, "A model of the catalogue by its Hugging Face name, or a folder with config.json.", kRequired);
+  v("device", device, "A device of the catalogue, such as h100-sxm, or a device file.", kRequired);
+  v("replicas", replicas, "Copies of the model that serve side by side.", Range{1, 4'096});
+  v("layout", layout, "How one replica is spread over devices.");
+  v("engine", engine, "Scheduler and KV cache of a replica. Defaults are those of vLLM V1.");
+  v("workload", workload, "The traffic.", kRequired);
+  v("router", router, "Which replica gets a request: NAME, or {name: NAME, its parameters}.");
+  v("slo", slo, "What counts as good service.");
+  v("front_end", front_end, "Work on requests outside the engine. Times of 0 mean that it is not modelled.");
+  v("run", run, "Which part of the run counts.");
+  v("initial", initial, "State at the start.");
+  v("cost", cost, "What a step costs: {model: NAME, its parameters}.", kRequired);
+  v("seed", seed, "Seed of everything random.", Range{std::int64_t{0}, std::numeric_limits<std::int64_t>::max()});
+}
+
+}  // namespace servetwin

@@ -1,0 +1,135 @@
+// The keys of a scenario file, declared once: reader, defaults, help, JSON Schema and docs derive from here.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/params.h"
+#include "engine/base/time.h"
+#include "engine/base/units.h"
+#include "engine/serving/config.h"
+
+namespace servetwin {
+
+enum class ApiVersion { kV1 };
+enum class DocumentKind { kScenario };
+
+struct MetadataSpec {
+  std::string name;
+  std::string description;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("name", name, "Short name of the scenario; names the run directory.", kRequired);
+    v("description", description, "What the scenario shows, in a sentence.");
+  }
+};
+
+struct LayoutSpec {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+struct InFlightSpec : InFlight {
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+// `engine`: one replica's scheduler and KV cache. Defaults are those of vLLM V1.
+struct EngineSpec {
+  std::string preset = "vllm-v1";
+  std::optional<Tokens> max_model_len;
+  std::optional<Blocks> num_blocks;
+  std::optional<double> memory_fraction;
+  InFlightSpec in_flight;
+  ConfigNode rules;
+  EngineConfig config;  // the rest of the keys; what stands above is put into it when the run is put together
+
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+struct SloSpec {
+  std::optional<Duration> ttft;
+  std::optional<Duration> tpot;
+  std::optional<Duration> itl;
+  std::optional<Duration> e2e;
+
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+// Times of 0 mean that the front end is not modelled, and the report says so.
+struct FrontEndSpec {
+  std::int64_t servers = 1;
+  Duration per_request{0};
+  Duration per_token{0};
+  Duration output_delay{0};
+
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+struct RunSpec {
+  Duration warmup{0};
+  std::optional<Duration> measure;
+  std::optional<Duration> drain;
+
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+struct InitialSpec {
+  std::string kv_cache = "cold";
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("kv_cache", kv_cache, "Prefix cache at the start: cold, or trace:FILE to fill it with that trace's prompts.");
+  }
+};
+
+struct ScenarioSpec {
+  std::string model;
+  std::string device;
+  std::int64_t replicas = 1;
+  LayoutSpec layout;
+  EngineSpec engine;
+  ConfigNode workload;
+  ConfigNode router;
+  SloSpec slo;
+  FrontEndSpec front_end;
+  RunSpec run;
+  InitialSpec initial;
+  ConfigNode cost;
+  std::int64_t seed = 1;
+
+  ScenarioSpec();
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
+struct ScenarioDocument {
+  ApiVersion api_version = ApiVersion::kV1;
+  DocumentKind kind = DocumentKind::kScenario;
+  MetadataSpec metadata;
+  ScenarioSpec spec;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("apiVersion", api_version, "Version of the file format.", kRequired,
+      Choices<ApiVersion>{{"servetwin/v1", ApiVersion::kV1}});
+    v("kind", kind, "What the file describes.", kRequired, Choices<DocumentKind>{{"Scenario", DocumentKind::kScenario}});
+    v("metadata", metadata, "Names the scenario.");
+    v("spec", spec, "The scenario itself.");
+  }
+};
+
+}  // namespace servetwin
+
+#include "scenarios/scenario_fields.h"
