@@ -86,8 +86,8 @@ Parsed<Bytes> tensor_bytes(DType type, std::int64_t row_length, std::int64_t num
             "use a type with smaller blocks for this tensor"};
   }
   std::int64_t bytes = 0;
-  const std::int64_t row_bytes = row_length / layout.block_elements * layout.block_bytes;
-  if (__builtin_mul_overflow(row_bytes, num_rows, &bytes)) {
+  if (__builtin_mul_overflow(row_length / layout.block_elements, layout.block_bytes, &bytes) ||
+      __builtin_mul_overflow(bytes, num_rows, &bytes)) {
     return {
         std::nullopt,
         std::to_string(num_rows) + " rows of " + std::to_string(row_length) + " elements exceed 2^63 bytes",

@@ -174,8 +174,9 @@ QuantileTable::QuantileTable(std::vector<Point> points) : points_(std::move(poin
 std::int64_t QuantileTable::quantile(double probability) const {
   CHECK_INVARIANT(probability >= 0, probability);
   CHECK_INVARIANT(probability <= 1, probability);
-  const auto above = std::find_if(points_.begin() + 1, points_.end() - 1,
-                                  [&](const Point& point) { return probability < point.probability; });
+  const auto above = std::partition_point(points_.begin() + 1, points_.end() - 1, [&](const Point& point) {
+    return point.probability <= probability;
+  });
   const Point& right = *above;
   const Point& left = *(above - 1);
   const double share = (probability - left.probability) / (right.probability - left.probability);
