@@ -29,22 +29,6 @@ bool meets(const Slo& slo, const RequestRecord& record, std::int64_t over_gaps) 
 
 }  // namespace
 
-GroupStats::GroupStats(std::size_t exact_limit)
-    : ttft(exact_limit),
-      tpot(exact_limit),
-      itl(exact_limit),
-      e2e(exact_limit),
-      queue(exact_limit),
-      preempted(exact_limit),
-      front_end(exact_limit),
-      head_of_line(exact_limit),
-      prefill(exact_limit),
-      decode(exact_limit),
-      inference(exact_limit),
-      waste(exact_limit),
-      prompt_lengths(exact_limit),
-      output_lengths(exact_limit) {}
-
 Recorder::Recorder(RecorderOptions options)
     : options_(std::move(options)),
       groups_(kMaxStatGroups, GroupStats(options_.exact_limit)),
@@ -190,7 +174,10 @@ void Recorder::add_finished(GroupStats& group, const RequestRecord& record, std:
     group.decode.add(to_ns(record.last_token - record.first_token));
     group.prefill.add(to_ns(record.first_token - record.first_scheduled));
     group.inference.add(to_ns(record.last_token - record.first_scheduled));
-    if (is_measured(record.stat_group)) trend_.add_ttft(record.arrival, record.first_token - record.arrival);
+    if (is_measured(record.stat_group)) {
+      seconds_.add_life(record.arrival, record.last_token);
+      trend_.add_ttft(record.arrival, record.first_token - record.arrival);
+    }
   }
   if (const auto tpot = tpot_of(record.first_token, record.last_token, record.outputs))
     group.tpot.add(to_ns(*tpot));

@@ -16,7 +16,9 @@ inline constexpr int kNumEndReasons = static_cast<int>(EndReason::kBackend) + 1;
 
 // What is known of the requests of one stat group. Latencies and tokens are those of finished requests only.
 struct GroupStats {
-  explicit GroupStats(std::size_t exact_limit);
+  explicit GroupStats(std::size_t exact_limit = Samples::kExactLimit);
+
+  void merge(const GroupStats& other);
 
   std::int64_t arrived = 0;
   std::array<std::int64_t, kNumEndStates> ended{};

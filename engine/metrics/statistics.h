@@ -63,7 +63,7 @@ struct Distribution {
 // answers in whatever order it came, as long as the same entries are kept or dropped.
 class Samples {
  public:
-  static constexpr std::size_t kExactLimit = std::size_t{1} << 20;
+  static constexpr std::size_t kExactLimit = std::size_t{1} << 18;
 
   explicit Samples(std::size_t exact_limit = kExactLimit) : exact_limit_(exact_limit) {}
 
