@@ -1,0 +1,73 @@
+// The rules of vLLM V1's KV manager written out block by block, slowly and plainly: the oracle for the real one.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "engine/serving/request.h"
+
+namespace servetwin {
+
+// What a token is: (stream, offset). Equal pairs are equal tokens.
+using NaiveToken = std::pair<std::uint64_t, std::int64_t>;
+
+// The token at `position` of a request, prompt or generated.
+NaiveToken naive_token(const RequestSpec& spec, std::int64_t position);
+
+// A pool of blocks 0..num_blocks-1; block 0 is the null block and is never handed out.
+class NaiveKv {
+ public:
+  NaiveKv(std::int64_t num_blocks, std::int64_t block_size, bool caching);
+
+  // The cached blocks that begin the sequence of `tokens` tokens, in order, covering at most tokens - 1.
+  std::vector<int> lookup(const RequestSpec& spec, std::int64_t tokens);
+
+  // Free blocks it takes to hold `tokens` tokens after taking over `hit`: new ones plus hit blocks nobody holds.
+  std::int64_t need(RequestId id, const std::vector<int>& hit, std::int64_t tokens) const;
+
+  // Takes over `hit`, then pops new blocks until `tokens` tokens are held. need() must not exceed the free count.
+  void allocate(RequestId id, const std::vector<int>& hit, std::int64_t tokens);
+
+  // Makes the full blocks under the first `tokens` tokens hittable.
+  void publish(const RequestSpec& spec, std::int64_t tokens);
+
+  // Gives all blocks back, the last one first.
+  void release(RequestId id);
+
+  // Forgets all cached contents; false (and nothing done) while a block is in use.
+  bool reset();
+
+  std::int64_t free_count() const { return static_cast<std::int64_t>(free_.size()); }
+  std::int64_t used_count() const { return static_cast<std::int64_t>(refs_.size()) - 1 - free_count(); }
+  std::vector<int> free_ids() const { return {free_.begin(), free_.end()}; }
+  std::vector<int> block_ids(RequestId id) const;
+  int references(int block) const { return refs_[static_cast<std::size_t>(block)]; }
+
+ private:
+  // A block's content with all that came before it: parent's number, tokens, adapter, salt.
+  using Content = std::tuple<int, std::vector<NaiveToken>, std::uint16_t, std::uint64_t>;
+
+  struct Table {
+    std::vector<int> blocks;
+    std::size_t published = 0;
+  };
+
+  // The number of the content of block `index` of a request; equal contents have equal numbers.
+  int key(const RequestSpec& spec, std::size_t index);
+
+  std::int64_t block_size_;
+  bool caching_;
+  std::list<int> free_;                        // head is handed out next
+  std::vector<int> refs_;                      // by block
+  std::vector<int> key_of_;                    // by block; 0: holds nothing that can be hit
+  std::map<int, std::vector<int>> cached_;     // key -> blocks in the order they were published
+  std::map<Content, int> contents_;            // numbers from 1
+  std::map<RequestId, std::vector<int>> keys_; // of the blocks asked for so far
+  std::map<RequestId, Table> tables_;
+};
+
+}  // namespace servetwin
