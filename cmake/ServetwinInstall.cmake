@@ -22,7 +22,8 @@ target_link_libraries(servetwin_archive PRIVATE Threads::Threads)
 
 add_library(servetwin_package INTERFACE)
 set_target_properties(servetwin_package PROPERTIES EXPORT_NAME servetwin)
-target_link_libraries(servetwin_package INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,servetwin_archive>)
+add_library(servetwin::archive ALIAS servetwin_archive)
+target_link_libraries(servetwin_package INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,servetwin::archive>)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/servetwin)
 install(TARGETS servetwin_archive servetwin_package EXPORT servetwin
@@ -35,7 +36,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/servetwinConfigVersion.cm
 install(FILES ${PROJECT_BINARY_DIR}/servetwinConfig.cmake ${PROJECT_BINARY_DIR}/servetwinConfigVersion.cmake
         DESTINATION ${package_dir})
 
-foreach(folder engine sim costmodels scenarios)
+foreach(folder engine kernels sim costmodels scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/servetwin FILES_MATCHING PATTERN "*.h")
 endforeach()
