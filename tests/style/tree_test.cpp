@@ -20,7 +20,7 @@ void require_none(const Findings& findings) {
 TEST_CASE("the walk finds the project's own files and no build output") {
   CHECK(find_file(project(), "CMakeLists.txt") != nullptr);
   CHECK(find_file(project(), "engine/base/time.h") != nullptr);
-  CHECK(find_file(project(), "tests/style/test_tree.cpp") != nullptr);
+  CHECK(find_file(project(), "tests/style/tree_test.cpp") != nullptr);
   for (const SourceFile& file : project()) CHECK_FALSE(file.path.starts_with("build/"));
   CHECK(test_case_names(project()).contains("the walk finds the project's own files and no build output"));
 }
