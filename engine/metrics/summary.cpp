@@ -261,7 +261,7 @@ std::string summary_json(const Report& report, const Provenance& provenance) {
   out["limits"] = limits(report);
   out["not_modelled"] = provenance.not_modelled;
   out["provenance"] = provenance_json(provenance);
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace servetwin
