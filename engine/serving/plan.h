@@ -48,7 +48,7 @@ inline constexpr int kNumHeldReasons = 11;
 
 const char* to_string(HeldReason reason);
 
-// One row of a step for executors that need rows: only filled by the plain loop.
+// One row of a step, for executors that need rows.
 struct StepRow {
   RequestId request = kNoRequest;
   Tokens tokens{};    // query length
@@ -62,7 +62,8 @@ struct StepPlan {
   Time time = kTimeZero;               // when it was planned
   StepShape shape;
   std::vector<PlanEntry> entries;      // in execution order
-  std::vector<StepRow> rows;           // plain loop only: running order
+  std::vector<StepRow> rows;           // in running order; the decoders that advance together are left out
+  bool all_rows = false;               // rows holds every row (the plain loop)
   std::array<std::int64_t, kNumHeldReasons> held{};  // requests not advanced, by reason
   std::int64_t running = 0;            // after the plan
   std::int64_t waiting = 0;            // after the plan, blocked ones included

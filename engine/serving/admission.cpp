@@ -1,0 +1,207 @@
+// The waiting half of a step: who is looked at, prefix hits, the admission rule, and why the others wait.
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/serving/step_builder.h"
+#include "engine/serving/step_record.h"
+
+namespace servetwin {
+
+// Nobody enters in a step that preempted. Blocked requests are set aside and do not stop the scan; a refusal does.
+void StepBuilder::admit_waiting() {
+  set_aside_.clear();
+  set_aside_reasons_.clear();
+  std::optional<HeldReason> refusal;
+  if (r_.paused) refusal = HeldReason::kPaused;
+  if (preempted_) refusal = HeldReason::kPreempted;
+  while (!refusal.has_value()) {
+    WaitingQueue* queue = next_queue();
+    if (queue == nullptr) break;
+    if (budget_ == 0) {
+      refusal = HeldReason::kTokenBudget;
+    } else if (r_.num_running() == r_.config.max_num_seqs) {
+      refusal = HeldReason::kSeqsCap;
+    } else {
+      const Slot slot = queue->head();
+      const std::optional<HeldReason> reason = blocked(table_[slot]);
+      if (reason.has_value()) {
+        queue->pop();
+        set_aside_.push_back(slot);
+        set_aside_reasons_.push_back(*reason);
+      } else {
+        refusal = try_admit(*queue, slot);
+      }
+    }
+  }
+  count_waiting(refusal);
+}
+
+// With places, those set aside earlier are looked at before the waiting; otherwise the smaller head of the two.
+WaitingQueue* StepBuilder::next_queue() {
+  const Slot aside = r_.skipped.head();
+  const Slot fresh = r_.waiting.head();
+  if (aside == kNoSlot && fresh == kNoSlot) return nullptr;
+  if (aside == kNoSlot) return &r_.waiting;
+  if (fresh == kNoSlot || r_.rules.waiting_order->by_place()) return &r_.skipped;
+  const WaitingView a{&table_[aside].spec, table_[aside].place};
+  const WaitingView b{&table_[fresh].spec, table_[fresh].place};
+  return r_.rules.waiting_order->before(b, a) ? &r_.waiting : &r_.skipped;
+}
+
+std::optional<HeldReason> StepBuilder::blocked(const RequestState& state) const {
+  if (state.waits_for != WaitsFor::kNothing) return HeldReason::kBlocked;
+  if (state.window_closed) return HeldReason::kClientWindow;
+  if (state.in_flight > 0) return HeldReason::kInFlight;  // preempted while its step was running
+  return std::nullopt;
+}
+
+// The reason of a refusal, or nothing when it was admitted.
+std::optional<HeldReason> StepBuilder::try_admit(WaitingQueue& queue, Slot slot) {
+  RequestState& state = table_[slot];
+  note_head(slot);
+  const std::int64_t hit = look_up(state);
+  const ChunkView view{&state.spec, Tokens{state.known() - hit}, Tokens{budget_}, false};
+  const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
+  if (!chunk.has_value()) return HeldReason::kTokenBudget;
+  CHECK_INVARIANT(chunk->value >= 1 && chunk->value <= budget_, *chunk, budget_);
+  const std::optional<HeldReason> refusal = refuse(state, hit, chunk->value);
+  if (refusal.has_value()) {
+    r_.kv_refused = true;
+    return refusal;
+  }
+  admit(queue, slot, hit, chunk->value);
+  return std::nullopt;
+}
+
+// Fills state.hits with the cached prefix, whole blocks within the first n - 1 tokens; returns its tokens.
+std::int64_t StepBuilder::look_up(RequestState& state) {
+  state.hits.clear();
+  if (!r_.config.prefix_caching) return 0;
+  if (state.runs.empty()) content_runs(state.spec, r_.config.block_size, r_.config.hash_seed, state.runs);
+  if (r_.shared_growers > 0) {
+    for (const Slot member : r_.pool.members()) {
+      if (!table_[member].growth_shared) continue;
+      r_.pool.refresh(member, r_.kv());
+      publish(table_[member]);
+    }
+  }
+  const std::int64_t size = r_.config.block_size.value;
+  r_.kv().lookup(state.runs, static_cast<std::int32_t>((state.known() - 1) / size), state.hits);
+  return state.hits.empty() ? 0 : state.hits.back().end * size;
+}
+
+std::optional<HeldReason> StepBuilder::refuse(const RequestState& state, std::int64_t hit, std::int64_t chunk) const {
+  const Tokens size = r_.config.block_size;
+  const Blocks from_free{r_.kv().free_blocks_in(state.hits)};
+  const Blocks known_hits = Blocks{hit / size.value} - from_free;
+  AdmissionView view;
+  view.free = r_.kv().free();
+  view.usable = r_.kv().usable();
+  view.running = r_.num_running();
+  view.need_chunk = blocks_for(Tokens{hit + chunk}, size) - known_hits;
+  view.need_sequence = blocks_for(Tokens{state.known()}, size) - known_hits;
+  view.need_completion = blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, size) - known_hits;
+  view.promised = Blocks{r_.completion_sum - r_.held_sum};
+  if (blocks_for(Tokens{state.known()}, size) > view.usable) return HeldReason::kKvGate;  // it grew past the pool
+  const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
+  if (refusal.has_value()) return refusal;
+  if (view.need_chunk > view.free) return HeldReason::kKvAllocation;
+  return std::nullopt;
+}
+
+void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::int64_t chunk) {
+  RequestState& state = table_[slot];
+  record_growth(r_.words, r_.kv());
+  queue.pop();
+  const std::int64_t size = r_.config.block_size.value;
+  r_.kv().touch(state.hits);
+  state.own_first = state.held = state.published = static_cast<std::int32_t>(hit / size);
+  state.owner = r_.kv().open_owner(state.spec.id, state.lives, state.own_first);
+  r_.held_sum += state.held;
+  r_.completion_sum += blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  note_admission(state, hit);
+  state.phase = Phase::kRunning;
+  state.set_aside = false;
+  state.admission = ++r_.admissions;
+  state.computed = hit;
+  grow(state, chunk);
+  add_row(slot, state, chunk, false);
+  ++r_.plan.shape.new_sequences;
+  r_.running.push_back(slot);
+  const PlanEntry entry{PlanAction::kAdmit, state.spec.id, Tokens{chunk}, Tokens{hit}, Tokens{hit}, state.decoding,
+                        state.lives > 1};
+  r_.plan.entries.push_back(entry);
+  record_entry(r_.words, RecordTag::kAdmit, entry);
+  record_taken(r_.words, r_.kv());
+}
+
+// What the request's record keeps of an admission.
+void StepBuilder::note_admission(RequestState& state, std::int64_t hit) {
+  RequestRecord& record = state.record;
+  if (state.lives == 0) {
+    record.first_scheduled = r_.plan.time;
+    record.cached = Tokens{hit};
+  } else {
+    record.preempted += r_.plan.time - state.preempted_at;
+    record.recomputed += Tokens{std::max<std::int64_t>(state.lost - hit, 0)};
+  }
+  ++state.lives;
+  if (!state.heads_queue) record.head_of_line += r_.head_of_line - state.head_of_line_mark;
+  state.heads_queue = false;
+}
+
+// Full blocks whose content is known become findable at allocation, before the step runs. Draft and unknown tokens
+// never do.
+void StepBuilder::publish(RequestState& state) {
+  if (!r_.config.prefix_caching) return;
+  const std::int64_t tokens = std::min(state.computed, state.known());
+  const auto full = static_cast<std::int32_t>(tokens / r_.config.block_size.value);
+  for (const ContentRun& run : state.runs) {
+    if (run.first >= full) break;
+    const std::int32_t first = std::max(run.first, state.published);
+    r_.kv().publish(state.owner, run, first, std::min(run.end, full));
+  }
+  state.published = std::max(state.published, full);
+}
+
+// Attribution in constant time: the head's own reason, and what that means for those behind it.
+void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
+  auto& held = r_.plan.held;
+  for (const HeldReason reason : set_aside_reasons_) ++held[static_cast<std::size_t>(reason)];
+  const std::int64_t others = r_.num_waiting();
+  if (others > 0) {
+    CHECK_INVARIANT(refusal.has_value(), others);
+    if (r_.kv_refused) {
+      ++held[static_cast<std::size_t>(*refusal)];
+      held[static_cast<std::size_t>(HeldReason::kHeadOfLine)] += others - 1;
+    } else {
+      held[static_cast<std::size_t>(*refusal)] += others;
+    }
+  }
+  for (std::size_t i = set_aside_.size(); i-- > 0;) {
+    RequestState& state = table_[set_aside_[i]];
+    state.set_aside = true;
+    r_.skipped.push_front(set_aside_[i], state);
+  }
+  const bool no_change = refusal == HeldReason::kSeqsCap || refusal == HeldReason::kKvGate;
+  r_.steady = others == 0 || no_change;
+}
+
+// Time behind a refused head is charged until one becomes the head oneself.
+void StepBuilder::note_head(Slot slot) {
+  RequestState& state = table_[slot];
+  if (r_.queue_head == slot && r_.queue_head_id == state.spec.id && state.heads_queue) return;
+  if (r_.queue_head != kNoSlot && table_[r_.queue_head].spec.id == r_.queue_head_id) {
+    RequestState& former = table_[r_.queue_head];
+    if (former.phase == Phase::kWaiting && former.heads_queue) {
+      former.heads_queue = false;
+      former.head_of_line_mark = r_.head_of_line;
+    }
+  }
+  state.record.head_of_line += r_.head_of_line - state.head_of_line_mark;
+  state.heads_queue = true;
+  r_.queue_head = slot;
+  r_.queue_head_id = state.spec.id;
+}
+
+}  // namespace servetwin

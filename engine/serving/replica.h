@@ -1,0 +1,77 @@
+// One replica of the decision core: its queues, its KV cache and the steps it plans.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/serving/event.h"
+#include "engine/serving/replica_core.h"
+#include "engine/serving/router.h"
+#include "engine/serving/step_builder.h"
+
+namespace servetwin {
+
+// Told when a request of the replica reaches its end; the replica has let go of it by then.
+class EndSink {
+ public:
+  virtual ~EndSink() = default;
+  virtual void on_replica_end(Slot slot, EndState state, EndReason reason, Time now) = 0;
+};
+
+class Replica {
+ public:
+  Replica(ReplicaId id, const EngineConfig& config, RuleSet&& rules, RequestTable& table,
+          const std::vector<Observer*>& observers, EndSink& ends);
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  // Why a prompt can never be served here, if so.
+  static EndReason refuses(const RequestSpec& spec, const EngineConfig& config);
+  void enqueue(Slot slot);
+  // The request goes away from wherever it is, with all it holds, and ends like that.
+  void leave(Slot slot, EndState as);
+  // The running step will end this request.
+  void announce_end(Slot slot, StepId step, EndState as);
+  void step_done(StepId step, Time now);
+  void set_window(Slot slot, bool open);
+  // True when a step was planned and must be started; plan() holds it.
+  bool plan_step(Time now);
+  const StepPlan& plan() const { return s_.plan; }
+  bool may_plan() const { return static_cast<int>(s_.in_flight.size()) < s_.config.in_flight.depth; }
+  bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }
+
+  // Whether the step in flight will end without any change of membership, and the next plan is then certain to be the
+  // same again, one token for every decoder. Only then advance() may be called: it ends the step at `end` and plans.
+  bool can_advance() const;
+  const StepPlan& advance(Time end);
+
+  void pause(bool paused) { s_.paused = paused; }
+  // Forgets cached content; forced: everyone is preempted first and steps in flight are discarded. Whether it did.
+  bool reset_cache(bool forced, Time now);
+  ReplicaView view() const;
+  const ReplicaCore& state() const { return s_; }
+  KvGroup& kv() { return s_.kv(); }
+
+ private:
+  void tell_pool_gaps(Time now);
+  void deliver(const InFlightStep& step, Time now);
+  void deliver_row(const InFlightRow& row, Time now);
+  void tell_gap(const RequestState& state, Time now);
+  void finish_announced_and_due(const InFlightStep& step, Time now);
+  void finish(Slot slot, EndState as, EndReason reason, Time now);
+  void let_go(Slot slot);
+  void park_decoders(Time now);
+  void unpark(Slot slot, bool in_flight);
+  bool in_step(const RequestState& state) const;
+  void preempt_all(Time now);
+
+  ReplicaCore s_;
+  StepBuilder builder_;
+  EndSink& ends_;
+  Time previous_end_ = kTimeNever;
+  StepId delivering_{0};
+  std::array<std::int64_t, kMaxStatGroups> regular_gaps_{};
+  std::vector<Slot> ending_;
+};
+
+}  // namespace servetwin

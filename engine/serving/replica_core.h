@@ -1,0 +1,95 @@
+// The state of one replica that step builder and event handlers share.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "engine/base/digest.h"
+#include "engine/serving/config.h"
+#include "engine/serving/decode_pool.h"
+#include "engine/serving/kv_group.h"
+#include "engine/serving/observer.h"
+#include "engine/serving/plan.h"
+#include "engine/serving/request_table.h"
+#include "engine/serving/rules.h"
+#include "engine/serving/waiting_queue.h"
+
+namespace servetwin {
+
+struct InFlightRow {
+  Slot slot = kNoSlot;
+  RequestId request = kNoRequest;  // the slot may have another tenant when the step comes back
+  bool sampled = false;
+};
+
+struct InFlightStep {
+  StepId step{0};
+  Time planned = kTimeZero;
+  StepShape shape;
+  bool pooled = false;            // the pool's members are in it, without rows
+  std::vector<InFlightRow> rows;  // in running order
+};
+
+struct ReplicaCore {
+  ReplicaCore(ReplicaId replica, const EngineConfig& engine, RuleSet&& rule_set, RequestTable& requests,
+               const std::vector<Observer*>& watchers)
+      : id(replica),
+        config(engine),
+        rules(std::move(rule_set)),
+        table(requests),
+        observers(watchers),
+        groups(1, KvGroup(engine.num_blocks)),
+        waiting(requests, *rules.waiting_order),
+        skipped(requests, *rules.waiting_order),
+        pool(requests, engine.block_size) {
+    plan.replica = replica;
+  }
+
+  // The pool is a list of groups; models whose layers differ in their KV need will have several.
+  KvGroup& kv() { return groups.front(); }
+  const KvGroup& kv() const { return groups.front(); }
+  std::int64_t num_running() const { return static_cast<std::int64_t>(running.size()) + pool.size(); }
+  std::int64_t num_waiting() const { return waiting.size() + skipped.size(); }
+  bool shortcut_allowed() const { return config.in_flight.depth == 1 && !config.plain_loop; }
+
+  ReplicaId id;
+  EngineConfig config;
+  RuleSet rules;
+  RequestTable& table;
+  const std::vector<Observer*>& observers;
+
+  std::vector<KvGroup> groups;
+  WaitingQueue waiting;
+  WaitingQueue skipped;        // set aside while blocked; looked at before `waiting`
+  std::vector<Slot> running;   // in order of admission, without the pool's members
+  DecodePool pool;
+  std::deque<InFlightStep> in_flight;
+  std::vector<Slot> stopping;  // announced ends of the step in flight
+
+  StepPlan plan;               // the last one
+  std::vector<InFlightRow> rows;     // its rows with their slots
+  std::vector<std::uint64_t> words;  // its record, see step_record.h
+  bool plan_pooled = false;
+  bool steady = false;         // planning again would decide the same as long as membership does not change
+  bool kv_refused = false;     // the head was refused for KV in the last plan
+  StepId last_step{0};
+  std::uint64_t admissions = 0;
+  std::uint64_t last_pool_admission = 0;  // latest admission that ever joined the pool
+  std::int64_t completion_sum = 0;        // blocks that the running ones need to their max_tokens
+  std::int64_t held_sum = 0;              // blocks in their tables
+  std::int64_t closed_windows = 0;        // running requests whose client does not read
+  std::int64_t shared_growers = 0;        // pool members whose generated text others may look up
+  bool paused = false;
+  bool draining = false;
+  Time last_end = kTimeNever;             // end of the last step that came back
+  Time last_plan = kTimeZero;
+  Duration head_of_line{0};               // total time with a head refused for KV
+  Slot queue_head = kNoSlot;              // who was refused as head, with its id
+  RequestId queue_head_id = kNoRequest;
+
+  Digest decisions;
+  Digest timeline;
+};
+
+}  // namespace servetwin

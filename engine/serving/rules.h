@@ -1,0 +1,82 @@
+// The small rules people swap. No rule allocates, frees or edits a plan: the step builder asks, the rule answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/base/ids.h"
+#include "engine/base/time.h"
+#include "engine/base/units.h"
+#include "engine/serving/config.h"
+#include "engine/serving/plan.h"
+#include "engine/serving/request.h"
+
+namespace servetwin {
+
+struct WaitingView {
+  const RequestSpec* request = nullptr;
+  std::int64_t place = 0;  // order of joining the queue; a preempted request joins at the front
+};
+
+// Who is looked at first. A strict total order.
+class WaitingOrder {
+ public:
+  virtual ~WaitingOrder() = default;
+  virtual bool before(const WaitingView& a, const WaitingView& b) const = 0;
+  // The order is that of `place` alone, so the queue need not be sorted.
+  virtual bool by_place() const { return false; }
+};
+
+struct ChunkView {
+  const RequestSpec* request = nullptr;
+  Tokens rest{};         // tokens not yet computed
+  Tokens budget{};       // left in this step
+  bool running = false;  // false: it would be admitted with this chunk
+};
+
+// How much of a request one step computes. Nothing: the scan ends here (a prompt that must go in whole does not fit).
+class BatchRule {
+ public:
+  virtual ~BatchRule() = default;
+  virtual std::optional<Tokens> chunk(const ChunkView& view, const EngineConfig& config) const = 0;
+};
+
+struct AdmissionView {
+  Blocks free{};                 // in the free queue now
+  Blocks need_chunk{};           // that the first chunk takes from it
+  Blocks need_sequence{};        // that the whole current sequence would take
+  Blocks need_completion{};      // that prompt and max_tokens would take
+  Blocks promised{};             // that the running ones may still take up to their max_tokens
+  Blocks usable{};               // the pool
+  std::int64_t running = 0;
+};
+
+// May this head enter? The reason of a refusal, or nothing. A refusal ends the scan.
+class AdmissionRule {
+ public:
+  virtual ~AdmissionRule() = default;
+  virtual std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const = 0;
+};
+
+struct RunningView {
+  const RequestSpec* request = nullptr;
+  Tokens computed{};
+};
+
+// Whose KV is taken back when blocks run out; an index into the running list, never past its end.
+class VictimRule {
+ public:
+  virtual ~VictimRule() = default;
+  virtual std::size_t pick(const std::vector<RunningView>& running) const = 0;
+};
+
+struct RuleSet {
+  std::unique_ptr<WaitingOrder> waiting_order;
+  std::unique_ptr<BatchRule> batch;
+  std::unique_ptr<AdmissionRule> admission;
+  std::unique_ptr<VictimRule> victim;
+};
+
+}  // namespace servetwin

@@ -1,0 +1,29 @@
+// Overcommit: admit when the current sequence fits now (full-sequence gate, watermark); growth may preempt later.
+#include "engine/base/registry.h"
+#include "engine/serving/rules.h"
+
+namespace servetwin {
+namespace {
+
+class Optimistic final : public AdmissionRule {
+ public:
+  struct Params {
+    template <class Visitor>
+    void fields(Visitor& /*v*/) {}
+  };
+  explicit Optimistic(const Params& /*params*/) {}
+
+  std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
+    const Blocks need = config.full_sequence_gate ? view.need_sequence : view.need_chunk;
+    if (need > view.free) return config.full_sequence_gate ? HeldReason::kKvGate : HeldReason::kKvAllocation;
+    const Blocks kept{static_cast<std::int64_t>(config.watermark * static_cast<double>(view.usable.value))};
+    if (view.running > 0 && need + kept > view.free) return HeldReason::kWatermark;
+    return std::nullopt;
+  }
+};
+
+const Registered<AdmissionRule, Optimistic> kOptimistic{
+    "optimistic", "Admit when the current sequence fits now; growth may preempt (vLLM V1)."};
+
+}  // namespace
+}  // namespace servetwin

@@ -1,0 +1,328 @@
+// The running half of a step: decoders, chunks and preemption. Admission is in admission.cpp.
+#include "engine/serving/step_builder.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/serving/step_record.h"
+
+namespace servetwin {
+
+bool StepBuilder::build(Time now) {
+  open(now);
+  if (!r_.paused) {
+    if (r_.shortcut_allowed() && pooled_step_fits()) {
+      pooled_decode();
+    } else {
+      unpark_all();
+    }
+    schedule_running();
+  }
+  admit_waiting();
+  return close();
+}
+
+void StepBuilder::repeat_decode(Time now) {
+  r_.plan.time = now;
+  r_.plan.entries.clear();
+  r_.plan.rows.clear();
+  r_.rows.clear();
+  r_.plan.shape = StepShape{};
+  r_.words.clear();
+  pooled_decode();
+  if (r_.kv_refused) r_.head_of_line += now - r_.last_plan;
+  r_.last_plan = now;
+  close();
+}
+
+void StepBuilder::open(Time now) {
+  StepPlan& plan = r_.plan;
+  plan.time = now;
+  plan.entries.clear();
+  plan.rows.clear();
+  r_.rows.clear();
+  plan.held.fill(0);
+  plan.shape = StepShape{};
+  r_.words.clear();
+  r_.plan_pooled = false;
+  r_.steady = false;
+  if (r_.kv_refused) r_.head_of_line += now - r_.last_plan;
+  r_.last_plan = now;
+  r_.kv_refused = false;
+  budget_ = r_.config.max_num_batched_tokens.value;
+  preempted_ = false;
+}
+
+// Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why, holds.
+bool StepBuilder::close() {
+  StepPlan& plan = r_.plan;
+  record_growth(r_.words, r_.kv());
+  const bool runs = plan.shape.tokens > 0;
+  CHECK_INVARIANT(plan.shape.tokens <= r_.config.max_num_batched_tokens.value, plan.shape.tokens);
+  CHECK_INVARIANT(r_.num_running() <= r_.config.max_num_seqs, r_.num_running());
+  if (runs) r_.last_step = next(r_.last_step);
+  plan.step = r_.last_step;
+  plan.running = r_.num_running();
+  plan.waiting = r_.num_waiting();
+  plan.used_blocks = r_.kv().used();
+  plan.free_blocks = r_.kv().free();
+  plan.all_rows = r_.pool.size() == 0 || !r_.plan_pooled;
+  for (const std::int64_t size : r_.config.graph_sizes) {
+    if (size < plan.shape.tokens) continue;
+    plan.shape.graph_size = size;
+    break;
+  }
+  if (runs || !r_.words.empty()) {
+    r_.decisions.add(raw(plan.step));
+    r_.decisions.add_signed(plan.shape.decode_sequences);
+    r_.decisions.add_signed(plan.shape.decode_context);
+    r_.decisions.add(r_.words.size());
+    for (const std::uint64_t word : r_.words) r_.decisions.add(word);
+    r_.timeline.add_signed(to_ns(plan.time));
+    r_.timeline.add(r_.decisions.value());
+  }
+  for (Observer* observer : r_.observers) observer->on_plan(plan);
+  return runs;
+}
+
+// Every member of the pool advances by one token.
+void StepBuilder::pooled_decode() {
+  DecodePool& pool = r_.pool;
+  const std::int64_t members = pool.size();
+  r_.plan_pooled = true;
+  if (members == 0) return;
+  const std::int64_t blocks = pool.demand();
+  if (blocks > 0) r_.kv().take(blocks);
+  r_.held_sum += blocks;
+  StepShape& shape = r_.plan.shape;
+  shape.tokens = shape.sequences = shape.decode_sequences = shape.sampled_rows = members;
+  shape.max_context = pool.max_context() + 1;
+  pool.tick();
+  shape.decode_context = pool.context_sum();
+  budget_ -= members;
+}
+
+// Whether this step can be planned without looking at the pool's members one by one: nobody is left out, nobody must
+// be preempted, and everyone outside the pool comes after them in running order.
+bool StepBuilder::pooled_step_fits() const {
+  if (r_.closed_windows > 0) return false;
+  std::int64_t budget = budget_ - r_.pool.size();
+  if (budget < 0) return false;
+  std::int64_t need = r_.pool.demand();
+  for (const Slot slot : r_.running) {
+    const RequestState& state = table_[slot];
+    if (state.decoding || state.admission < r_.last_pool_admission) return false;
+    if (budget == 0) continue;
+    const ChunkView view{&state.spec, Tokens{state.known() - state.computed}, Tokens{budget}, true};
+    const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
+    if (!chunk.has_value() || chunk->value <= 0) return false;
+    budget -= chunk->value;
+    need += blocks_needed(state, chunk->value);
+  }
+  return need <= r_.kv().free().value;
+}
+
+void StepBuilder::unpark_all() {
+  if (r_.pool.size() == 0) return;
+  const std::vector<Slot> members = r_.pool.members();
+  for (const Slot slot : members) {
+    RequestState& state = table_[slot];
+    r_.pool.unpark(slot, false, r_.kv());
+    if (state.growth_shared) --r_.shared_growers;
+    state.record.last_token = r_.last_end;
+    publish(state);
+    r_.running.push_back(slot);
+  }
+  std::sort(r_.running.begin(), r_.running.end(),
+            [this](Slot a, Slot b) { return table_[a].admission < table_[b].admission; });
+}
+
+void StepBuilder::schedule_running() {
+  std::size_t index = 0;
+  bool stopped = false;
+  while (index < r_.running.size() && budget_ > 0 && !stopped) stopped = !schedule_one(index);
+  const HeldReason reason = stopped ? HeldReason::kKvAllocation : HeldReason::kTokenBudget;
+  for (; index < r_.running.size(); ++index) hold(r_.running[index], reason);
+}
+
+// False when the request itself had to be preempted: the whole running loop ends then.
+bool StepBuilder::schedule_one(std::size_t& index) {
+  const Slot slot = r_.running[index];
+  RequestState& state = table_[slot];
+  const std::optional<HeldReason> reason = cannot_run(state);
+  const std::int64_t tokens = reason.has_value() ? 0 : chunk_of(state);
+  if (tokens <= 0) {
+    hold(slot, reason.value_or(HeldReason::kInFlight));
+    ++index;
+    return true;
+  }
+  const bool decode = state.decoding && tokens == 1;
+  const std::int64_t need = blocks_needed(state, tokens);
+  if (need > r_.kv().free().value && !make_room(index, need)) return false;
+  if (!decode) record_growth(r_.words, r_.kv());
+  const std::int64_t context = state.computed;
+  grow(state, tokens);
+  add_row(slot, state, tokens, decode);
+  if (!decode) {
+    const PlanEntry entry{PlanAction::kChunk, state.spec.id, Tokens{tokens}, Tokens{context}, Tokens{0},
+                          state.decoding, false};
+    r_.plan.entries.push_back(entry);
+    record_entry(r_.words, RecordTag::kChunk, entry);
+    record_taken(r_.words, r_.kv());
+  }
+  ++index;
+  return true;
+}
+
+std::optional<HeldReason> StepBuilder::cannot_run(const RequestState& state) const {
+  if (state.window_closed) return HeldReason::kClientWindow;
+  if (state.in_flight > 0 && !r_.config.in_flight.speculate_outputs) return HeldReason::kInFlight;
+  // Outputs in flight surely finish it.
+  const std::int64_t sure = state.computed + 2 - state.placeholders;
+  if (state.placeholders > 0 && sure >= state.spec.prompt.value + state.limit) return HeldReason::kInFlight;
+  return std::nullopt;
+}
+
+std::int64_t StepBuilder::chunk_of(const RequestState& state) const {
+  const std::int64_t rest = state.known() + state.placeholders - state.computed;
+  if (rest <= 0) return 0;
+  const ChunkView view{&state.spec, Tokens{rest}, Tokens{budget_}, true};
+  const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
+  const std::int64_t room = r_.config.max_model_len.value - 1 - state.computed;
+  return std::min(chunk.value_or(Tokens{0}).value, room);
+}
+
+std::int64_t StepBuilder::blocks_needed(const RequestState& state, std::int64_t tokens) const {
+  return ceil_div(state.computed + tokens, r_.config.block_size.value) - state.held;
+}
+
+void StepBuilder::grow(RequestState& state, std::int64_t tokens) {
+  const std::int64_t need = blocks_needed(state, tokens);
+  if (need > 0) {
+    r_.kv().take(need);
+    state.held += static_cast<std::int32_t>(need);
+    r_.held_sum += need;
+    r_.kv().extend(state.owner, state.held);
+  }
+  const bool reaches_end = state.computed + tokens == state.known() + state.placeholders;
+  state.computed += tokens;
+  publish(state);
+  if (reaches_end) state.decoding = true;
+}
+
+void StepBuilder::add_row(Slot slot, RequestState& state, std::int64_t tokens, bool decode) {
+  const bool sampled = state.computed == state.known() + state.placeholders;
+  const std::int64_t context = state.computed - tokens;
+  add_shape(state, tokens, context, decode, 1);
+  if (sampled) {
+    ++r_.plan.shape.sampled_rows;
+    if (r_.config.in_flight.speculate_outputs) ++state.placeholders;
+  }
+  ++state.in_flight;
+  budget_ -= tokens;
+  r_.plan.rows.push_back({state.spec.id, Tokens{tokens}, Tokens{context}, sampled});
+  r_.rows.push_back({slot, state.spec.id, sampled});
+  CHECK_INVARIANT(budget_ >= 0, budget_, slot);
+}
+
+void StepBuilder::add_shape(const RequestState& state, std::int64_t tokens, std::int64_t context, bool decode, int sign) {
+  StepShape& shape = r_.plan.shape;
+  shape.tokens += sign * tokens;
+  shape.sequences += sign;
+  shape.max_context = std::max(shape.max_context, state.computed);
+  if (decode) {
+    shape.decode_sequences += sign;
+    shape.decode_context += sign * (context + tokens);
+  } else {
+    shape.prefill_sequences += sign;
+    shape.prefill_tokens += sign * tokens;
+    shape.prefill_q_context += sign * tokens * context;
+    shape.prefill_q_squared += sign * tokens * tokens;
+  }
+}
+
+void StepBuilder::hold(Slot slot, HeldReason reason) {
+  ++r_.plan.held[static_cast<std::size_t>(reason)];
+  const RequestState& state = table_[slot];
+  if (!state.decoding) return;
+  const PlanEntry entry{PlanAction::kHold, state.spec.id, Tokens{0}, Tokens{0}, Tokens{0}, false, false};
+  record_growth(r_.words, r_.kv());
+  r_.plan.entries.push_back(entry);
+  record_entry(r_.words, RecordTag::kHold, entry);
+}
+
+// Preempts until `need` blocks are free. False when the request at `index` was the victim. The cursor stays with its
+// request, whoever leaves before it.
+bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
+  const Slot slot = r_.running[index];
+  while (need > r_.kv().free().value) {
+    views_.clear();
+    for (const Slot other : r_.running) views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
+    const std::size_t victim = r_.rules.victim->pick(views_);
+    CHECK_INVARIANT(victim < r_.running.size(), victim);
+    const bool itself = r_.running[victim] == slot;
+    refund(r_.running[victim]);
+    preempt(victim);
+    if (itself) return false;
+    if (victim < index) --index;
+  }
+  return true;
+}
+
+// A victim that this step had already scheduled gives its tokens back.
+void StepBuilder::refund(Slot slot) {
+  RequestState& state = table_[slot];
+  auto& rows = r_.plan.rows;
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const StepRow& x) { return x.request == state.spec.id; });
+  if (row == rows.end()) return;
+  auto& entries = r_.plan.entries;
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const PlanEntry& x) {
+    return x.request == state.spec.id && x.action == PlanAction::kChunk;
+  });
+  const bool decode = entry == entries.end();
+  if (!decode) entries.erase(entry);
+  add_shape(state, row->tokens.value, row->context.value, decode, -1);
+  if (row->sampled) {
+    --r_.plan.shape.sampled_rows;
+    if (r_.config.in_flight.speculate_outputs) --state.placeholders;
+  }
+  --state.in_flight;
+  state.computed -= row->tokens.value;
+  budget_ += row->tokens.value;
+  r_.rows.erase(r_.rows.begin() + (row - rows.begin()));
+  rows.erase(row);
+  // The longest context may have been the victim's.
+  r_.plan.shape.max_context = 0;
+  for (const StepRow& other : rows) {
+    const std::int64_t after = other.context.value + other.tokens.value;
+    r_.plan.shape.max_context = std::max(r_.plan.shape.max_context, after);
+  }
+}
+
+void StepBuilder::preempt(std::size_t index) {
+  const Slot slot = r_.running[index];
+  RequestState& state = table_[slot];
+  record_growth(r_.words, r_.kv());
+  const PlanEntry entry{PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
+  r_.plan.entries.push_back(entry);
+  record_entry(r_.words, RecordTag::kPreempt, entry);
+  r_.kv().release(state.hits, state.owner);
+  r_.held_sum -= state.held;
+  r_.completion_sum -= blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  if (state.window_closed) --r_.closed_windows;
+  state.hits.clear();
+  state.owner = kNoOwner;
+  state.held = state.published = state.own_first = 0;
+  state.lost = state.computed;
+  state.computed = 0;
+  state.decoding = false;
+  state.phase = Phase::kWaiting;
+  state.preempted_at = r_.plan.time;
+  state.head_of_line_mark = r_.head_of_line;
+  ++state.record.preemptions;
+  r_.running.erase(r_.running.begin() + static_cast<std::ptrdiff_t>(index));
+  r_.waiting.push_front(slot, state);
+  preempted_ = true;
+}
+
+}  // namespace servetwin

@@ -1,0 +1,65 @@
+// Builds one step: vLLM V1's loop of running requests first, then admissions, with the rules asked at each choice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/base/time.h"
+#include "engine/serving/replica_core.h"
+
+namespace servetwin {
+
+// Owns the loop: allocation, preempt-and-retry, refund, cursor, gates, invariants. Semantics: vLLM V1's scheduler.
+class StepBuilder {
+ public:
+  explicit StepBuilder(ReplicaCore& replica) : r_(replica), table_(replica.table) {}
+
+  // Plans the next step into replica.plan; false when nothing can run now. `now` is the time of the PlanDue.
+  bool build(Time now);
+  // The same plan as build() would make where the last one was steady and nothing happened since.
+  void repeat_decode(Time now);
+  // Takes a running request's KV back; it waits again, in front. Also used by a forced cache reset.
+  void preempt(std::size_t index);
+  // Makes the request's full blocks findable as far as their content is known.
+  void publish(RequestState& state);
+
+ private:
+  void unpark_all();
+  void open(Time now);
+  bool close();
+  void pooled_decode();
+  bool pooled_step_fits() const;
+  void schedule_running();
+  bool schedule_one(std::size_t& index);
+  bool make_room(std::size_t& index, std::int64_t need);
+  void refund(Slot slot);
+  std::optional<HeldReason> cannot_run(const RequestState& state) const;
+  std::int64_t chunk_of(const RequestState& state) const;
+  std::int64_t blocks_needed(const RequestState& state, std::int64_t tokens) const;
+  void grow(RequestState& state, std::int64_t tokens);
+  void add_row(Slot slot, RequestState& state, std::int64_t tokens, bool decode);
+  void add_shape(const RequestState& state, std::int64_t tokens, std::int64_t context, bool decode, int sign);
+  void hold(Slot slot, HeldReason reason);
+
+  void admit_waiting();
+  WaitingQueue* next_queue();
+  std::optional<HeldReason> blocked(const RequestState& state) const;
+  std::optional<HeldReason> try_admit(WaitingQueue& queue, Slot slot);
+  std::int64_t look_up(RequestState& state);
+  std::optional<HeldReason> refuse(const RequestState& state, std::int64_t hit, std::int64_t chunk) const;
+  void admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::int64_t chunk);
+  void count_waiting(std::optional<HeldReason> refusal);
+  void note_head(Slot slot);
+  void note_admission(RequestState& state, std::int64_t hit);
+
+  ReplicaCore& r_;
+  RequestTable& table_;
+  std::int64_t budget_ = 0;
+  bool preempted_ = false;
+  std::vector<Slot> set_aside_;
+  std::vector<HeldReason> set_aside_reasons_;
+  std::vector<RunningView> views_;
+};
+
+}  // namespace servetwin

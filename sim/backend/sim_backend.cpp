@@ -1,0 +1,182 @@
+// Virtual time: the earliest event of all queues is next, and runs of equal decode steps are taken together.
+#include "sim/backend/sim_backend.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+
+SimBackend::SimBackend(RequestSource& source, std::vector<const CostModel*> costs, const SimOptions& options)
+    : source_(source),
+      costs_(std::move(costs)),
+      options_(options),
+      tokeniser_free_(static_cast<std::size_t>(options.front_end.servers), kTimeZero) {
+  CHECK_INVARIANT(!costs_.empty(), costs_.size());
+}
+
+void SimBackend::attach(Cluster& cluster) {
+  cluster_ = &cluster;
+  replicas_.resize(cluster.num_replicas());
+  CHECK_INVARIANT(costs_.size() == 1 || costs_.size() == replicas_.size(), costs_.size(), replicas_.size());
+}
+
+// When something that is not a replica's own doing happens next.
+Time SimBackend::next_outside() {
+  const Time arrival = source_.next_arrival();
+  return outside_.empty() ? arrival : std::min(arrival, outside_.top().time);
+}
+
+bool SimBackend::next(StampedEvent& out) {
+  while (true) {
+    if (options_.stop != nullptr && *options_.stop) {
+      interrupted_ = true;
+      return false;
+    }
+    EventQueue* queue = &inside_;
+    if (inside_.empty() || (!outside_.empty() && outside_.top() < inside_.top())) queue = &outside_;
+    const Time arrival = source_.next_arrival();
+    if (queue->empty() && arrival == kTimeNever) return false;
+    const bool arrives_first =
+        arrival != kTimeNever &&
+        (queue->empty() || arrival < queue->top().time ||
+         (arrival == queue->top().time && EventKind::kArrived < kind_of(queue->top().event)));
+    if (arrives_first) {
+      arrive(out);
+      return true;
+    }
+    out = queue->pop();
+    if (!still_due(out)) continue;
+    if (kind_of(out.event) == EventKind::kStepDone && options_.shortcut && run_ahead(out)) continue;
+    return true;
+  }
+}
+
+void SimBackend::arrive(StampedEvent& out) {
+  source_.take(item_);
+  RequestSpec& spec = item_.spec;
+  if (options_.stat_group != nullptr) spec.stat_group = options_.stat_group(spec, options_.stat_group_context);
+  if (!tokeniser_free_.empty()) tokenise(spec);
+  cluster_->add_request(spec);
+  outputs_.insert(raw(spec.id), item_.truth.output.value);
+  schedule_client(item_);
+  ++num_arrivals_;
+  out = {spec.arrival, Arrived{spec.id}, 0};
+}
+
+void SimBackend::tokenise(RequestSpec& spec) {
+  spec.waits_for = spec.waits_for | WaitsFor::kTokenised;
+  Time& server = *std::min_element(tokeniser_free_.begin(), tokeniser_free_.end());
+  const Duration work = options_.front_end.per_request + options_.front_end.per_token * spec.prompt.value;
+  server = std::max(server, spec.arrival) + work;
+  outside_.push({server, Ready{spec.id, WaitsFor::kTokenised, true}, 0});
+}
+
+void SimBackend::schedule_client(const WorkloadItem& item) {
+  const RequestTruth& truth = item.truth;
+  const std::pair<Duration, EndReason> limits[] = {{truth.cancel_after, EndReason::kClient},
+                                                   {truth.deadline, EndReason::kDeadline},
+                                                   {truth.queue_timeout, EndReason::kQueueTimeout},
+                                                   {truth.ttft_timeout, EndReason::kTtftTimeout}};
+  std::uint32_t nth = 0;
+  for (const auto& [after, why] : limits) {
+    if (after.count() >= 0) outside_.push({item.spec.arrival + after, Cancelled{item.spec.id, why}, nth++});
+  }
+}
+
+// Time limits that were met are no events.
+bool SimBackend::still_due(const StampedEvent& event) const {
+  const Cancelled* cancelled = std::get_if<Cancelled>(&event.event);
+  if (cancelled == nullptr) return true;
+  const Slot slot = cluster_->requests().find(cancelled->request);
+  if (slot == kNoSlot) return false;
+  const RequestRecord& record = cluster_->requests()[slot].record;
+  if (cancelled->why == EndReason::kQueueTimeout) return record.first_scheduled == kTimeNever;
+  if (cancelled->why == EndReason::kTtftTimeout) return record.first_token == kTimeNever;
+  return true;
+}
+
+void SimBackend::plan_at(ReplicaId replica, Time when) { inside_.push({when, PlanDue{replica}, 0}); }
+
+Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
+  const StepShape& shape = plan.shape;
+  const CostModel& model = cost(plan.replica);
+  const bool pure_decode = shape.pure_decode();
+  if (pure_decode && replica.line_sequences == shape.decode_sequences && replica.line_graph == shape.graph_size) {
+    if (replica.has_line) {
+      const double context = static_cast<double>(shape.decode_context);
+      return duration_from_ns(replica.line.base_ns + replica.line.slope_ns * context);
+    }
+  } else if (pure_decode) {
+    const std::optional<ContextLine> line = model.decode_line(shape);
+    replica.has_line = line.has_value();
+    replica.line = line.value_or(ContextLine{});
+    replica.line_sequences = shape.decode_sequences;
+    replica.line_graph = shape.graph_size;
+  }
+  StepInput input;
+  input.shape = &shape;
+  input.replica = plan.replica;
+  input.step = plan.step;
+  input.first_request = plan.rows.empty() ? kNoRequest : plan.rows.front().request;
+  if (cluster_->at(plan.replica).state().config.in_flight.depth == 1) return model.step_time(input);
+  // With more than one step in flight the host prepares the next one while the device works.
+  const StepCost full = model.step(input);
+  const Duration host = duration_from_ns(full.ops[static_cast<std::size_t>(OpClass::kHost)].ns);
+  return std::max(full.total - host, host);
+}
+
+// Prices the step just planned and announces the requests that stop with it. Returns when it ends.
+Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
+  ++num_steps_;
+  const Time end = std::max(plan.time, replica.device_free) + duration(replica, plan);
+  replica.device_free = end;
+  stops_.clear();
+  replica.stops.on_plan(plan, stops_);
+  for (const RequestId request : stops_) inside_.push({end, SequenceOut{request, plan.step, EndState::kStop}, 0});
+  replica.stop_pending = !stops_.empty();
+  return end;
+}
+
+void SimBackend::start_step(const StepPlan& plan) {
+  PerReplica& replica = replicas_[raw(plan.replica)];
+  for (const PlanEntry& entry : plan.entries) {
+    if (entry.action != PlanAction::kAdmit || entry.resumed) continue;
+    const RequestState& state = cluster_->requests()[cluster_->requests().find(entry.request)];
+    const std::int64_t* output = outputs_.find(raw(entry.request));
+    CHECK_INVARIANT(output != nullptr, raw(entry.request));
+    // The core ends those that reach their limit itself.
+    if (*output < state.limit) replica.stops.add(entry.request, *output);
+  }
+  const Time end = begin_step(replica, plan);
+  inside_.push({end, StepDone{plan.replica, plan.step, 1}, 0});
+}
+
+// Completes decode steps one after the other while each ends before anything else can reach the replica. True when
+// it did some: the last of them is pending then.
+bool SimBackend::run_ahead(const StampedEvent& done) {
+  const ReplicaId id = std::get<StepDone>(done.event).replica;
+  PerReplica& replica = replicas_[raw(id)];
+  const Time outside = next_outside();
+  Time end = done.time;
+  std::uint32_t ran = 0;
+  StepId step{0};
+  while (end < outside && !replica.stop_pending && cluster_->can_advance(id)) {
+    const StepPlan& plan = cluster_->advance(id, end);
+    end = begin_step(replica, plan);
+    step = plan.step;
+    ++ran;
+  }
+  if (ran == 0) return false;
+  inside_.push({end, StepDone{id, step, ran + 1}, 0});
+  return true;
+}
+
+void SimBackend::end_request(const RequestRecord& record) {
+  outputs_.erase(raw(record.id));
+  if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);
+  source_.on_end(record);
+}
+
+}  // namespace servetwin

@@ -1,0 +1,87 @@
+// The simulated world: arrivals from a source, step durations from a cost model, all on a virtual clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "costmodels/cost_model.h"
+#include "engine/base/flat_map.h"
+#include "engine/serving/cluster.h"
+#include "engine/workload/source.h"
+#include "sim/backend/stop_tracker.h"
+#include "sim/core/event_queue.h"
+
+namespace servetwin {
+
+// Front-end work before a request is routed: a queue in front of `servers` tokenisers. Zero servers: not modelled.
+struct FrontEndOptions {
+  int servers = 0;
+  Duration per_request{0};
+  Duration per_token{0};
+};
+
+struct SimOptions {
+  FrontEndOptions front_end;
+  // Groups for pooled token gaps: set per request from its class and arrival; null leaves what the source set.
+  std::uint8_t (*stat_group)(const RequestSpec& spec, const void* context) = nullptr;
+  const void* stat_group_context = nullptr;
+  const volatile bool* stop = nullptr;  // becomes true when the run shall end early
+  bool shortcut = true;                 // several decode steps at a time where nothing else can happen
+};
+
+class SimBackend final : public Backend {
+ public:
+  // One cost model per replica, or one for all. All must outlive the backend.
+  SimBackend(RequestSource& source, std::vector<const CostModel*> costs, const SimOptions& options);
+
+  // The core it serves; before the first next().
+  void attach(Cluster& cluster);
+  bool next(StampedEvent& out) override;
+  void start_step(const StepPlan& plan) override;
+  void plan_at(ReplicaId replica, Time when) override;
+  void end_request(const RequestRecord& record) override;
+
+  std::uint64_t num_steps() const { return num_steps_; }
+  std::uint64_t num_arrivals() const { return num_arrivals_; }
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  struct PerReplica {
+    StopTracker stops;
+    Time device_free = kTimeZero;
+    std::uint32_t ran = 1;      // steps that the pending StepDone completes
+    bool stop_pending = false;  // a SequenceOut of the step in flight is outstanding
+    std::int64_t line_sequences = -1;
+    std::int64_t line_graph = -1;
+    ContextLine line;           // of the decode batch it was last asked for
+    bool has_line = false;
+  };
+
+  const CostModel& cost(ReplicaId replica) const { return *costs_[costs_.size() == 1 ? 0 : raw(replica)]; }
+  Duration duration(PerReplica& replica, const StepPlan& plan);
+  Time begin_step(PerReplica& replica, const StepPlan& plan);
+  void arrive(StampedEvent& out);
+  void schedule_client(const WorkloadItem& item);
+  void tokenise(RequestSpec& spec);
+  bool still_due(const StampedEvent& event) const;
+  bool run_ahead(const StampedEvent& done);
+  Time next_outside();
+
+  RequestSource& source_;
+  std::vector<const CostModel*> costs_;
+  SimOptions options_;
+  Cluster* cluster_ = nullptr;
+  EventQueue outside_;  // what clients and front end do
+  EventQueue inside_;   // what replicas do
+  std::vector<PerReplica> replicas_;
+  std::vector<Time> tokeniser_free_;
+  FlatMap<std::uint32_t, std::int64_t> outputs_;  // true output lengths of requests in flight
+  std::vector<RequestId> stops_;
+  WorkloadItem item_;
+  std::uint64_t num_steps_ = 0;
+  std::uint64_t num_arrivals_ = 0;
+  bool interrupted_ = false;
+};
+
+}  // namespace servetwin

@@ -1,0 +1,66 @@
+// Counts produced tokens from plan deltas.
+#include "sim/backend/stop_tracker.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+
+bool StopTracker::later(const Due& a, const Due& b) {
+  if (a.plan != b.plan) return a.plan > b.plan;
+  return a.request > b.request;
+}
+
+void StopTracker::add(RequestId request, std::int64_t output) {
+  Progress progress;
+  progress.output = output;
+  progress_.insert(raw(request), progress);
+}
+
+void StopTracker::remove(RequestId request) { progress_.erase(raw(request)); }
+
+void StopTracker::schedule(RequestId request, const Progress& progress) {
+  due_.push_back({due_plan(progress), request});
+  std::push_heap(due_.begin(), due_.end(), &StopTracker::later);
+}
+
+void StopTracker::apply(const PlanEntry& entry) {
+  Progress* progress = progress_.find(raw(entry.request));
+  if (progress == nullptr) return;
+  switch (entry.action) {
+    case PlanAction::kAdmit:
+    case PlanAction::kChunk:
+      if (!entry.sampled) return;
+      progress->produced += 1;
+      progress->base = plan_;
+      progress->decoding = true;
+      break;
+    case PlanAction::kHold:
+      progress->base += 1;
+      progress->held_in = plan_;
+      break;
+    case PlanAction::kPreempt:
+      if (!progress->decoding) return;
+      progress->produced += plan_ - progress->base - (progress->held_in == plan_ ? 0 : 1);
+      progress->decoding = false;
+      return;
+  }
+  schedule(entry.request, *progress);
+}
+
+void StopTracker::on_plan(const StepPlan& plan, std::vector<RequestId>& stops) {
+  ++plan_;
+  for (const PlanEntry& entry : plan.entries) apply(entry);
+  while (!due_.empty() && due_.front().plan <= plan_) {
+    const Due due = due_.front();
+    std::pop_heap(due_.begin(), due_.end(), &StopTracker::later);
+    due_.pop_back();
+    const Progress* progress = progress_.find(raw(due.request));
+    if (progress == nullptr || !progress->decoding || due_plan(*progress) != due.plan) continue;
+    CHECK_INVARIANT(due.plan == plan_, due.plan, plan_);
+    stops.push_back(due.request);
+  }
+}
+
+}  // namespace servetwin
