@@ -1,0 +1,169 @@
+// Subtracts what weights, a step and the runtime take; docs/cost-models.md compares it with a real engine's counts.
+#include "costmodels/memory_model.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "engine/base/text.h"
+#include "engine/base/unit_text.h"
+
+namespace servetwin {
+namespace {
+
+constexpr Bytes kContext{std::int64_t{768} << 20};
+constexpr Bytes kCollectiveBuffers{std::int64_t{256} << 20};
+constexpr std::int64_t kLogitBytes = 28;  // f32 logits and probabilities, a sorted copy, 64-bit indices, scratch
+
+// Exact for fractions of up to six decimals, which a product of doubles is not.
+Bytes share_of(Bytes whole, double fraction) {
+  constexpr std::int64_t kMillion = 1'000'000;
+  const auto millionths = static_cast<std::int64_t>(fraction * static_cast<double>(kMillion) + 0.5);
+  const std::int64_t rest = whole.value % kMillion * millionths / kMillion;
+  return Bytes{whole.value / kMillion * millionths + rest};
+}
+
+Bytes activation_estimate(const MemoryRequest& request) {
+  const ModelSpec& m = *request.model;
+  const std::int64_t active = m.is_moe() ? m.moe.intermediate * (m.moe.top_k + m.moe.shared_experts) : m.intermediate;
+  const std::int64_t per_token = 2 * (4 * m.hidden + 3 * ceil_div(active, request.tp));
+  return Bytes{request.max_batched_tokens.value * per_token + request.max_sequences * m.vocab * kLogitBytes} +
+         (request.tp > 1 ? kCollectiveBuffers : Bytes{0});
+}
+
+std::string activation_how(const MemoryRequest& request) {
+  std::string how = "estimated: " + format_grouped(request.max_batched_tokens.value) +
+                    " tokens * 2 * (4 hidden + 3 intermediate/tp) + " + format_grouped(request.max_sequences) +
+                    " rows * vocab * " + std::to_string(kLogitBytes);
+  if (request.tp > 1) how += " + 256 MiB for collectives";
+  return how;
+}
+
+class Account {
+ public:
+  Account(const MemoryRequest& request, KvMemory& memory) : request_(request), memory_(memory) {}
+
+  void fill() {
+    const MemoryOptions& options = request_.options;
+    const std::string ranks = request_.tp > 1 ? ", one of " + std::to_string(request_.tp) + " ranks" : "";
+    add("device", request_.device_memory, "as the device states");
+    const Bytes weights = use("weights", options.weights, weight_bytes(*request_.model, request_.dtype, request_.tp),
+                              format_grouped(parameter_count(*request_.model)) + " parameters, " +
+                                  name_of(request_.dtype) + ranks);
+    const Bytes others =
+        use("activations", options.activations, activation_estimate(request_), activation_how(request_)) +
+        use("context", options.context, kContext, "assumed: driver and CUDA context") +
+        use("graphs", options.graphs, Bytes{0}, "assumed: captured in what the fraction leaves free");
+    memory_.cache = cache(weights, others);
+    add("kv_cache", memory_.cache, cache_how());
+    if (memory_.cache < memory_.per_block * 2) refuse("leaves " + format_bytes(memory_.cache) + " for the KV cache");
+  }
+
+ private:
+  Bytes use(const char* name, const std::optional<Bytes>& stated, Bytes estimate, const std::string& how) {
+    const Bytes bytes = stated.value_or(estimate);
+    add(name, bytes, stated ? "as stated" : how);
+    return bytes;
+  }
+
+  void add(const char* name, Bytes bytes, std::string how) {
+    memory_.derivation.push_back({name, bytes, std::move(how)});
+  }
+
+  Bytes cache(Bytes weights, Bytes others) const {
+    const Bytes total = request_.device_memory;
+    const double fraction = request_.options.fraction;
+    switch (request_.options.of) {
+      case FractionOf::kTotal:
+        return share_of(total, fraction) - weights - others;
+      case FractionOf::kFree:
+        return weights + others < total ? share_of(total - weights - others, fraction) : Bytes{0};
+      case FractionOf::kStatic:
+        break;
+    }
+    const Bytes left = total - share_of(total, fraction);
+    if (left < others) {
+      refuse("leaves " + format_bytes(left) + " for activations, context and graphs, which take " +
+             format_bytes(others));
+    }
+    return share_of(total, fraction) - weights;
+  }
+
+  std::string cache_how() const {
+    const std::string fraction = format_number(request_.options.fraction);
+    switch (request_.options.of) {
+      case FractionOf::kTotal:
+        return fraction + " of the device - weights - activations - context - graphs (as vLLM)";
+      case FractionOf::kFree:
+        return fraction + " of (device - weights - activations - context - graphs) (as TensorRT-LLM)";
+      case FractionOf::kStatic:
+        break;
+    }
+    return fraction + " of the device - weights (as SGLang)";
+  }
+
+  [[noreturn]] void refuse(const std::string& consequence) const {
+    throw ConfigError(Problem{kCodeInconsistent, {}, "spec.engine.memory_fraction",
+                              format_number(request_.options.fraction) + " of " +
+                                  format_bytes(request_.device_memory) + " " + consequence + "\n" + to_text(memory_),
+                              "use a larger fraction, more ranks (tp), a smaller dtype or a larger device"});
+  }
+
+  const MemoryRequest& request_;
+  KvMemory& memory_;
+};
+
+KvMemory sized(const MemoryRequest& request) {
+  KvMemory memory;
+  memory.block_size = request.block_size;
+  memory.per_block = kv_bytes_per_token(*request.model, request.kv_dtype, request.tp) * request.block_size.value;
+  return memory;
+}
+
+void count_blocks(KvMemory& memory) {
+  memory.num_blocks = Blocks{memory.cache / memory.per_block};
+  memory.derivation.push_back({"block", memory.per_block,
+                               std::to_string(memory.block_size.value) + " tokens; the cache holds " +
+                                   format_grouped(memory.num_blocks.value) + ", the null block included"});
+}
+
+}  // namespace
+
+KvMemory kv_memory(const MemoryRequest& request) {
+  KvMemory memory = sized(request);
+  Account(request, memory).fill();
+  count_blocks(memory);
+  return memory;
+}
+
+KvMemory kv_memory_of(Bytes cache, const MemoryRequest& request) {
+  KvMemory memory = sized(request);
+  memory.cache = cache;
+  memory.derivation.push_back({"kv_cache", cache, "as stated"});
+  count_blocks(memory);
+  return memory;
+}
+
+std::optional<Problem> length_problem(const KvMemory& memory, Tokens max_model_len) {
+  if (max_model_len <= memory.tokens()) return std::nullopt;
+  return Problem{kCodeInconsistent, {}, "spec.engine.max_model_len",
+                 std::to_string(max_model_len.value) + " tokens exceed the " +
+                     std::to_string(memory.tokens().value) + " that " + std::to_string(memory.num_blocks.value) +
+                     " KV blocks hold",
+                 "lower max_model_len to " + std::to_string(memory.tokens().value) +
+                     " or raise memory_fraction"};
+}
+
+std::string to_text(const KvMemory& memory) {
+  constexpr std::size_t kNameWidth = 12;
+  constexpr std::size_t kBytesWidth = 18;
+  std::string text;
+  for (const MemoryLine& line : memory.derivation) {
+    const std::string bytes = format_grouped(line.bytes.value);
+    text += line.name + std::string(kNameWidth - line.name.size(), ' ');
+    text += std::string(bytes.size() < kBytesWidth ? kBytesWidth - bytes.size() : 0, ' ') + bytes;
+    text += "  " + line.how + '\n';
+  }
+  return text;
+}
+
+}  // namespace servetwin

@@ -1,0 +1,124 @@
+// If this fails, a registered cost model breaks a promise that every cost model gives; a new one is tested before its
+// author writes a test.
+#include <map>
+
+#include "tests/costmodels/cost_test_support.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+// One of each registered model, with parameters that make it depend on all it can.
+class EveryModel {
+ public:
+  EveryModel() : model_(llama_8b()), device_(h100()), table_("conformance.csv", "step,duration_us\n*,250.5\n") {
+    context_.model = &model_;
+    context_.device = &device_;
+    const std::map<std::string, Entries> parameters{
+        {"analytic", {}},
+        {"linear",
+         {{"base", "6.5ms"}, {"per_token_ns", "25000"}, {"per_context_ns", "48.9"}, {"per_sequence_ns", "3.3"}}},
+        {"replay", {{"durations", table_.path()}}},
+    };
+    for (const std::string& name : Registry<CostModel>::instance().names()) {
+      INFO(name);
+      REQUIRE(parameters.count(name) == 1);
+      models.emplace_back(name, make_cost(name, parameters.at(name), context_));
+      same.emplace_back(name, make_cost(name, parameters.at(name), context_));
+    }
+  }
+
+  std::vector<std::pair<std::string, std::unique_ptr<CostModel>>> models;
+  std::vector<std::pair<std::string, std::unique_ptr<CostModel>>> same;
+
+ private:
+  ModelSpec model_;
+  DeviceSpec device_;
+  TestFile table_;
+  CostContext context_;
+};
+
+constexpr std::uint64_t kNumShapes = 2000;
+
+TEST_CASE("three cost models are registered") {
+  CHECK(Registry<CostModel>::instance().names() == std::vector<std::string>{"analytic", "linear", "replay"});
+}
+
+TEST_CASE("every step costs time, and its parts add up to it") {
+  for (const auto& [name, cost] : EveryModel().models) {
+    for (std::uint64_t n = 0; n < kNumShapes; ++n) {
+      const StepShape shape = random_shape(n);
+      const StepCost step = cost_of(*cost, shape);
+      INFO(name << " shape " << n);
+      REQUIRE(step.total > Duration::zero());
+      REQUIRE(step.total == time_of(*cost, shape));
+      double sum = 0;
+      for (const OpCost& op : step.ops) {
+        REQUIRE(op.ns >= 0);
+        REQUIRE((op.ns > 0) == (op.bound != Bound::kNone));
+        sum += op.ns;
+      }
+      REQUIRE(std::abs(sum - static_cast<double>(to_ns(step.total))) < 1.0);
+    }
+  }
+}
+
+TEST_CASE("a decode step's line gives the very same integer for every context") {
+  for (const auto& [name, cost] : EveryModel().models) {
+    for (std::uint64_t n = 0; n < kNumShapes; ++n) {
+      StepShape shape = random_shape(n);
+      const auto line = cost->decode_line(shape);
+      INFO(name << " shape " << n);
+      if (!shape.pure_decode()) continue;
+      REQUIRE(line.has_value());
+      for (int step = 0; step < 50; ++step) {
+        shape.decode_context += shape.decode_sequences;
+        shape.max_context += 1;
+        const double ns = line->base_ns + line->slope_ns * static_cast<double>(shape.decode_context);
+        REQUIRE(duration_from_ns(ns) == time_of(*cost, shape));
+      }
+    }
+  }
+}
+
+TEST_CASE("more context, more rows or more tokens never make a step shorter") {
+  for (const auto& [name, cost] : EveryModel().models) {
+    for (std::uint64_t n = 0; n < kNumShapes; ++n) {
+      const StepShape shape = random_shape(n);
+      const Duration time = time_of(*cost, shape);
+      INFO(name << " shape " << n);
+      REQUIRE(time_of(*cost, with_prefill(shape, 1, 0)) >= time);
+      REQUIRE(time_of(*cost, with_prefill(shape, 512, 4000)) >= time);
+      StepShape more = shape;
+      more.sequences += 1;
+      more.decode_sequences += 1;
+      more.decode_context += 1;
+      more.tokens += 1;
+      more.sampled_rows += 1;
+      REQUIRE(time_of(*cost, more) >= time);
+      StepShape longer = shape;
+      longer.decode_context += shape.decode_sequences;
+      longer.prefill_q_context += shape.prefill_tokens;
+      longer.max_context += 1;
+      REQUIRE(time_of(*cost, longer) >= time);
+      StepShape padded = shape;
+      padded.graph_size = shape.tokens;
+      const Duration exact = time_of(*cost, padded);
+      padded.graph_size = shape.tokens + 8;
+      REQUIRE(time_of(*cost, padded) >= exact);
+    }
+  }
+}
+
+TEST_CASE("the hash of a profile is the same for the same numbers") {
+  const EveryModel every;
+  for (std::size_t i = 0; i < every.models.size(); ++i) {
+    CHECK(every.models[i].second->profile_hash() == every.same[i].second->profile_hash());
+    for (std::size_t j = 0; j < i; ++j) {
+      CHECK(every.models[i].second->profile_hash() != every.models[j].second->profile_hash());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace servetwin
