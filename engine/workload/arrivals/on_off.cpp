@@ -1,0 +1,56 @@
+// Bursts: Poisson arrivals whose rate switches between two values at exponential times (a two-state MMPP).
+#include "engine/base/registry.h"
+#include "engine/base/samplers.h"
+#include "engine/workload/arrival_process.h"
+#include "engine/workload/arrivals/rate_clock.h"
+
+namespace servetwin {
+namespace {
+
+class OnOffArrivals final : public ArrivalProcess {
+ public:
+  struct Params {
+    PerSecond rate_on;
+    PerSecond rate_off;
+    Duration mean_on{0};
+    Duration mean_off{0};
+    template <class Visitor>
+    void fields(Visitor& v) {
+      v("rate_on", rate_on, "Arrivals a second during a burst.", kRequired, kPositive);
+      v("rate_off", rate_off, "Arrivals a second between bursts.");
+      v("mean_on", mean_on, "Mean length of a burst.", kRequired, kPositive);
+      v("mean_off", mean_off, "Mean pause between bursts.", kRequired, kPositive);
+    }
+  };
+  OnOffArrivals(const Params& params, const MakeContext& context)
+      : params_(params), key_{context.seed, Stream::kRateModulation, 0}, clock_(context.seed) {
+    enter(0);
+  }
+
+  Time next() override {
+    while (!clock_.advance(piece_)) enter(period_ + 1);
+    return clock_.now();
+  }
+
+ private:
+  // Even periods are bursts; the length of each is a draw of its own.
+  void enter(std::uint32_t period) {
+    period_ = period;
+    const bool on = period % 2 == 0;
+    const double mean = to_seconds(on ? params_.mean_on : params_.mean_off);
+    const PerSecond rate = on ? params_.rate_on : params_.rate_off;
+    piece_ = {duration_from_seconds(sample_exponential(key_, period, mean)), rate, rate};
+  }
+
+  Params params_;
+  StreamKey key_;
+  RateClock clock_;
+  std::uint32_t period_ = 0;
+  RatePiece piece_;
+};
+
+const Registered<ArrivalProcess, OnOffArrivals> kOnOffArrivals{"on_off",
+                                                               "Bursts with random lengths and pauses."};
+
+}  // namespace
+}  // namespace servetwin

@@ -1,0 +1,67 @@
+// Poisson arrivals along a schedule of rates, such as a day: each step holds a rate or ramps to another.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/registry.h"
+#include "engine/workload/arrival_process.h"
+#include "engine/workload/arrivals/rate_clock.h"
+
+namespace servetwin {
+namespace {
+
+struct ScheduleStep {
+  Duration length{0};
+  PerSecond rate;
+  std::optional<PerSecond> ramp_to;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("for", length, "How long the step lasts.", kRequired, kPositive);
+    v("rate", rate, "Arrivals a second at its start.", kRequired);
+    v("ramp_to", ramp_to,
+      "Arrivals a second at its end; the rate changes evenly. Without it the rate holds.");
+  }
+};
+
+class ScheduledArrivals final : public ArrivalProcess {
+ public:
+  struct Params {
+    std::vector<ScheduleStep> steps;
+    bool repeat = false;
+    template <class Visitor>
+    void fields(Visitor& v) {
+      v("steps", steps, "The rates, one after the other.", kRequired);
+      v("repeat", repeat, "Start again after the last step; without it no more requests come.");
+    }
+    std::string problem() const {
+      const bool any = std::any_of(steps.begin(), steps.end(), [](const ScheduleStep& step) {
+        return step.rate.value > 0 || step.ramp_to.value_or(PerSecond{}).value > 0;
+      });
+      return any ? "" : "no step has a rate above zero";
+    }
+  };
+  ScheduledArrivals(const Params& params, const MakeContext& context)
+      : params_(params), clock_(context.seed) {}
+
+  Time next() override {
+    while (at_ < params_.steps.size()) {
+      const ScheduleStep& step = params_.steps[at_];
+      if (clock_.advance({step.length, step.rate, step.ramp_to.value_or(step.rate)})) return clock_.now();
+      ++at_;
+      if (params_.repeat && at_ == params_.steps.size()) at_ = 0;
+    }
+    return kTimeNever;
+  }
+
+ private:
+  Params params_;
+  RateClock clock_;
+  std::size_t at_ = 0;
+};
+
+const Registered<ArrivalProcess, ScheduledArrivals> kScheduledArrivals{"schedule",
+                                                                       "Rates that change over time."};
+
+}  // namespace
+}  // namespace servetwin
