@@ -94,6 +94,10 @@ void JournalReader::check(const RequestSpec& request) {
     fail("JRN004", fmt::format("request {} after request {}", raw(request.id), raw(*last_request_)), kRecordAgain);
   }
   last_request_ = request.id;
+  awaited_.insert(request.id);
+  if (awaited_.size() > limits_.max_awaited) {
+    fail("JRN005", fmt::format("more than {} requests have not arrived yet", limits_.max_awaited), kRecordAgain);
+  }
 }
 
 void JournalReader::check(const JournalEvent& event) {
@@ -105,6 +109,9 @@ void JournalReader::check(const JournalEvent& event) {
   const std::optional<RequestId> request = request_of(event.stamped.event);
   if (request.has_value() && (!last_request_.has_value() || *request > *last_request_)) {
     fail("JRN004", fmt::format("request {} has no row before its event", raw(*request)), kRecordAgain);
+  }
+  if (kind_of(event.stamped.event) == EventKind::kArrived && awaited_.erase(*request) == 0) {
+    fail("JRN004", fmt::format("request {} arrives twice", raw(*request)), kRecordAgain);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,6 +18,7 @@ using JournalEntry = std::variant<RequestSpec, JournalEvent>;
 struct JournalLimits {
   FrameLimits frame;
   std::uint64_t max_line_bytes = std::uint64_t{16} << 20;
+  std::size_t max_awaited = 1'000'000;  // requests with a row that have not arrived
 };
 
 // A file that is no journal, has another version or holds a broken line is a ConfigError; one that cannot be opened
@@ -30,7 +32,7 @@ class JournalReader {
   const JournalHeader& header() const { return header_; }
   const std::string& name() const { return name_; }
 
-  // False at the end. Rows come with rising ids, each before the Arrived of its request.
+  // False at the end. Rows come with rising ids, each before the one Arrived of its request.
   bool next(JournalEntry& out);
 
   // What next() found at the end; final once it returned false.
@@ -63,6 +65,7 @@ class JournalReader {
   std::uint64_t line_ = 0;
   std::uint64_t events_ = 0;
   std::optional<RequestId> last_request_;
+  std::set<RequestId> awaited_;  // have a row and have not arrived
   bool torn_ = false;
   std::uint64_t lost_bytes_ = 0;
 };

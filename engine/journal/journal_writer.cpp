@@ -21,7 +21,7 @@ JournalWriter::JournalWriter(std::string path, const JournalHeader& header)
   flush();
 }
 
-JournalWriter::ReplicaState& JournalWriter::state(ReplicaId replica) {
+JournalWriter::Lane& JournalWriter::lane(ReplicaId replica) {
   CHECK_INVARIANT(raw(replica) < replicas_.size(), raw(replica), replicas_.size());
   return replicas_[raw(replica)];
 }
@@ -32,25 +32,26 @@ void JournalWriter::add_request(const RequestSpec& request) {
   write_text();
 }
 
-void JournalWriter::plan_asked(ReplicaId replica, Time when) { state(replica).asked = when; }
+void JournalWriter::plan_asked(ReplicaId replica, Time when) { lane(replica).asked = when; }
 
 void JournalWriter::on_event(const StampedEvent& event) {
   put_pending();
   if (const auto* due = std::get_if<PlanDue>(&event.event)) {
-    const Time asked = std::exchange(state(due->replica).asked, kTimeNever);
+    const Time asked = std::exchange(lane(due->replica).asked, kTimeNever);
     pending_ = {event, StepId{0}, asked < event.time ? event.time - asked : Duration::zero()};
     has_pending_ = true;
     return;
   }
   StampedEvent one = event;
   if (auto* done = std::get_if<StepDone>(&one.event)) {
-    state(done->replica).done = done->step;
+    lane(done->replica).done = done->step;
     done->ran = 1;
   }
   put({one, StepId{0}, Duration::zero()});
 }
 
 void JournalWriter::on_plan(const StepPlan& plan) {
+  if (plan.shape.tokens == 0) return;  // nothing to run
   const auto* due = has_pending_ ? std::get_if<PlanDue>(&pending_.stamped.event) : nullptr;
   if (due == nullptr || due->replica != plan.replica) {
     put_pending();
@@ -63,9 +64,9 @@ void JournalWriter::on_plan(const StepPlan& plan) {
 
 void JournalWriter::on_step_done(ReplicaId replica, StepId step, const StepShape& /*shape*/, Time /*planned*/,
                                  Time end) {
-  if (state(replica).done == step) return;
+  if (lane(replica).done == step) return;
   put_pending();
-  state(replica).done = step;
+  lane(replica).done = step;
   put({{end, StepDone{replica, step, 1}}, StepId{0}, Duration::zero()});
 }
 

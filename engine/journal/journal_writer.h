@@ -33,7 +33,7 @@ class JournalWriter final : public Observer {
   void on_step_done(ReplicaId replica, StepId step, const StepShape& shape, Time planned, Time end) override;
 
  private:
-  struct ReplicaState {
+  struct Lane {
     Time asked = kTimeNever;
     StepId done{0};  // the last step whose StepDone event was seen
   };
@@ -41,11 +41,11 @@ class JournalWriter final : public Observer {
   void put_pending();
   void put(const JournalEvent& event);
   void write_text();
-  ReplicaState& state(ReplicaId replica);
+  Lane& lane(ReplicaId replica);
 
   FrameWriter file_;
   std::string text_;
-  std::vector<ReplicaState> replicas_;
+  std::vector<Lane> replicas_;
   JournalEvent pending_;  // a PlanDue whose step, if any, is not yet known
   bool has_pending_ = false;
   std::uint64_t events_ = 0;

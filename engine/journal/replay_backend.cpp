@@ -9,10 +9,10 @@
 
 namespace servetwin {
 
-ReplayBackend::ReplayBackend(JournalReader& reader, RequestSink& requests)
-    : reader_(reader), requests_(requests), replicas_(reader.header().replicas) {}
+ReplayBackend::ReplayBackend(JournalReader& reader, std::function<void(const RequestSpec&)> add_request)
+    : reader_(reader), add_request_(std::move(add_request)), replicas_(reader.header().replicas) {}
 
-ReplayBackend::ReplicaState& ReplayBackend::state(ReplicaId replica) {
+ReplayBackend::Lane& ReplayBackend::lane(ReplicaId replica) {
   CHECK_INVARIANT(raw(replica) < replicas_.size(), raw(replica), replicas_.size());
   return replicas_[raw(replica)];
 }
@@ -22,7 +22,7 @@ bool ReplayBackend::next(StampedEvent& out) {
   JournalEntry entry;
   while (reader_.next(entry)) {
     if (const auto* request = std::get_if<RequestSpec>(&entry)) {
-      requests_.add(*request);
+      add_request_(*request);
       continue;
     }
     const auto& event = std::get<JournalEvent>(entry);
@@ -35,7 +35,7 @@ bool ReplayBackend::next(StampedEvent& out) {
 }
 
 void ReplayBackend::start_step(const StepPlan& plan) {
-  state(plan.replica).in_flight.push_back(plan.step);
+  lane(plan.replica).in_flight.push_back(plan.step);
   if (mismatch_.has_value()) return;
   const std::optional<Expected> expected = std::exchange(expected_, std::nullopt);
   if (!expected.has_value() || expected->replica != plan.replica) {
@@ -47,7 +47,7 @@ void ReplayBackend::start_step(const StepPlan& plan) {
 }
 
 void ReplayBackend::plan_at(ReplicaId replica, Time when) {
-  std::optional<Time>& asked = state(replica).asked;
+  std::optional<Time>& asked = lane(replica).asked;
   CHECK_INVARIANT(!asked.has_value(), raw(replica), when);
   asked = when;
 }
@@ -64,7 +64,7 @@ bool ReplayBackend::confirms_last_plan() {
 bool ReplayBackend::accepts(const JournalEvent& event) {
   const Time time = event.stamped.time;
   if (const auto* due = std::get_if<PlanDue>(&event.stamped.event)) {
-    std::optional<Time>& asked = state(due->replica).asked;
+    std::optional<Time>& asked = lane(due->replica).asked;
     if (!asked.has_value()) return part(time, due->replica, "the journal plans, the replay asked for no plan");
     if (time < *asked) {
       return part(time, due->replica, fmt::format("the journal plans before {} ns, when the replay asked for it", to_ns(*asked)));
@@ -75,7 +75,7 @@ bool ReplayBackend::accepts(const JournalEvent& event) {
   }
   const auto* done = std::get_if<StepDone>(&event.stamped.event);
   if (done == nullptr) return true;
-  std::deque<StepId>& in_flight = state(done->replica).in_flight;
+  std::deque<StepId>& in_flight = lane(done->replica).in_flight;
   if (done->ran != 1) return part(time, done->replica, "the journal ends several steps at once");
   if (in_flight.empty() || in_flight.front() != done->step) {
     return part(time, done->replica, fmt::format("the journal ends step {}, the replay waits for {}", raw(done->step),

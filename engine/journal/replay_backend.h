@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,18 +12,12 @@
 
 namespace servetwin {
 
-// Where the rows of requests go, each before its Arrived.
-class RequestSink {
- public:
-  virtual ~RequestSink() = default;
-  virtual void add(const RequestSpec& request) = 0;
-};
-
 // Replays any journal: simulated or live, any depth. When the core's commands part from the recorded ones, next()
 // returns false, mismatch() says where, and no further event reaches the core.
 class ReplayBackend final : public Backend {
  public:
-  ReplayBackend(JournalReader& reader, RequestSink& requests);
+  // `add_request` makes a request known to the core, before its Arrived.
+  ReplayBackend(JournalReader& reader, std::function<void(const RequestSpec&)> add_request);
 
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
@@ -33,7 +28,7 @@ class ReplayBackend final : public Backend {
   const std::optional<std::string>& mismatch() const { return mismatch_; }
 
  private:
-  struct ReplicaState {
+  struct Lane {
     std::deque<StepId> in_flight;
     std::optional<Time> asked;  // an outstanding plan_at
   };
@@ -48,11 +43,11 @@ class ReplayBackend final : public Backend {
   bool confirms_last_plan();
   bool accepts(const JournalEvent& event);
   bool part(Time time, ReplicaId replica, const std::string& what);
-  ReplicaState& state(ReplicaId replica);
+  Lane& lane(ReplicaId replica);
 
   JournalReader& reader_;
-  RequestSink& requests_;
-  std::vector<ReplicaState> replicas_;
+  std::function<void(const RequestSpec&)> add_request_;
+  std::vector<Lane> replicas_;
   std::optional<Expected> expected_;  // a step the journal saw started, not yet started here
   Time now_ = kTimeZero;
   std::optional<std::string> mismatch_;

@@ -13,6 +13,7 @@ StepPlan plan_of(StepId step, std::int64_t ns) {
   StepPlan plan;
   plan.step = step;
   plan.time = time_at_ns(ns);
+  plan.shape.tokens = 1;
   return plan;
 }
 
