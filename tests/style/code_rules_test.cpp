@@ -179,6 +179,7 @@ TEST_CASE("a file without an opening comment, or with an essay, is found") {
   CHECK(role_findings({make_file("cli/a.cpp", "// Role.\n#include <vector>\n")}).empty());
   CHECK(role_findings({make_file("cli/a.cpp", "#include <vector>\n")}).size() == 1);
   CHECK(role_findings({make_file("cli/a.cpp", lines(4, "// Role."))}).size() == 1);
+  CHECK(role_findings({make_file("cli/a.cpp", "// Role.\n//\n" + lines(4, "//   f();"))}).empty());
   CHECK(role_findings({make_file("tools/a", "#!/usr/bin/env bash\n# Role.\n")}).empty());
   CHECK(role_findings({make_file("tools/a", "#!/usr/bin/env bash\nset -e\n")}).size() == 1);
   CHECK(role_findings({make_file("scenarios/a.yaml", "kind: Scenario\n")}).size() == 1);

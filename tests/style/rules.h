@@ -20,7 +20,8 @@ Findings environment_findings(const Tree& tree);
 // Lines per file and per function, columns per line.
 Findings budget_findings(const Tree& tree);
 
-// Every file opens with one to three comment lines on its role; a header goes on with #pragma once.
+// Every file opens with one to three comment lines on its role, which an empty comment line ends where an
+// example follows; a header goes on with #pragma once.
 Findings role_findings(const Tree& tree);
 
 // The names of all test cases of the tree.

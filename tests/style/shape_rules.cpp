@@ -1,5 +1,6 @@
 // Size and shape: lines per file and function, columns, and the comment that opens each file.
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -126,7 +127,9 @@ void check_role(const SourceFile& file, const std::string& mark, Findings& findi
   std::size_t first = !file.lines.empty() && file.lines[0].starts_with("#!") ? 1 : 0;
   std::size_t end = first;
   while (end < file.lines.size() && file.lines[end].starts_with(mark)) ++end;
-  const std::size_t length = end - first;
+  const auto paragraph = std::find(file.lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                   file.lines.begin() + static_cast<std::ptrdiff_t>(end), mark);
+  const auto length = static_cast<std::size_t>(paragraph - file.lines.begin()) - first;
   if (length == 0 || length > kMaxRoleLines) {
     findings.push_back({file.path, first + 1,
                         "opens with one to three comment lines on its role, not " + std::to_string(length)});
