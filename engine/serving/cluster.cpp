@@ -210,6 +210,7 @@ void Cluster::on_replica_end(Slot slot, EndState as, EndReason reason, Time now)
 }
 
 void Cluster::post_plan(ReplicaId replica, Time now) {
+  at(replica).disturb();
   if (plan_due(replica) || !at(replica).may_plan() || !at(replica).has_work()) return;
   plan_due_[raw(replica)] = 1;
   executor_->plan_at(replica, now + configs_[raw(replica)].batching_delay);
@@ -220,7 +221,7 @@ void Cluster::plan(ReplicaId id, Time now) {
   Replica& replica = at(id);
   if (!replica.may_plan() || !replica.plan_step(now)) return;
   executor_->start_step(replica.plan());
-  post_plan(id, now);  // fills the steps in flight before waiting for one
+  if (replica.may_plan()) post_plan(id, now);  // fills the steps in flight before waiting for one
 }
 
 std::vector<StalledRequest> Cluster::stalled(std::size_t most) const {

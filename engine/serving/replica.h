@@ -44,6 +44,8 @@ class Replica {
   // same again, one token for every decoder. Only then advance() may be called: it ends the step at `end` and plans.
   bool can_advance() const;
   const StepPlan& advance(Time end);
+  // Something happened that the last plan did not see: the next may differ.
+  void disturb() { s_.steady = false; }
 
   void pause(bool paused) { s_.paused = paused; }
   // Forgets cached content; forced: everyone is preempted first and steps in flight are discarded. Whether it did.
