@@ -32,6 +32,7 @@ struct StepTrace {
   std::int64_t used = 0;             // blocks, after the plan
   std::int64_t free = 0;
   std::array<std::int64_t, kNumHeldReasons> held{};
+  std::optional<std::vector<int>> free_ids;  // in the order they are handed out, where they can be seen
 
   friend bool operator==(const StepTrace&, const StepTrace&) = default;
 };
@@ -53,8 +54,9 @@ class GoldenDriver {
 
   virtual void advance_to(Time now) = 0;  // the stamp of all that follows
   virtual void cancel(RequestId id) = 0;
-  // The step came back. Each sampled row yields one token; the requests of `stops` end with it.
-  virtual void finish_step(std::int64_t step, const std::vector<RequestId>& stops) = 0;
+  // The step came back. Each sampled row yields one token; the requests of `stops` end with it. `alone`: nothing
+  // else happens at this stamp, so a shortcut may be taken.
+  virtual void finish_step(std::int64_t step, const std::vector<RequestId>& stops, bool alone) = 0;
   virtual void ready(RequestId id, WaitsFor what) = 0;
   virtual void reset_cache(bool forced) = 0;
   virtual void arrive(const RequestSpec& spec) = 0;
@@ -68,6 +70,8 @@ class GoldenDriver {
   // Physical ids, or nothing where they cannot be seen.
   virtual std::optional<std::vector<int>> block_ids(RequestId id) const = 0;
   virtual std::optional<std::vector<int>> free_ids() const = 0;
+  // Of all decisions, without and with their times; nothing where none are kept.
+  virtual std::optional<std::pair<std::uint64_t, std::uint64_t>> digests() const { return std::nullopt; }
 };
 
 std::unique_ptr<GoldenDriver> make_naive_driver(const GoldenSetup& setup);

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "engine/base/check.h"
 #include "tests/support/catch.h"
 #include "tests/support/golden_scenario.h"
 
@@ -16,9 +18,19 @@ struct GoldenKind {
   std::unique_ptr<GoldenDriver> (*make)(const GoldenSetup&);
 };
 
-// All implementations that must give the stated outcomes.
+template <bool plain>
+std::unique_ptr<GoldenDriver> make_core(const GoldenSetup& setup) {
+  GoldenSetup chosen = setup;
+  chosen.engine.plain_loop = plain;
+  return make_core_driver(chosen);
+}
+
+// All implementations that must give the stated outcomes. A broken invariant fails its case, not the program.
 inline const std::vector<GoldenKind>& golden_kinds() {
-  static const std::vector<GoldenKind> kinds{{"naive interpreter", make_naive_driver}};
+  set_check_handler([](const std::string& message) { throw std::runtime_error(message); });
+  static const std::vector<GoldenKind> kinds{{"oracle", make_naive_driver},
+                                             {"core, plain loop", make_core<true>},
+                                             {"core with the shortcut", make_core<false>}};
   return kinds;
 }
 
@@ -29,7 +41,6 @@ inline GoldenSetup roomy_setup() {
   setup.engine.max_num_seqs = 256;
   setup.engine.max_model_len = Tokens{100000};
   setup.engine.num_blocks = Blocks{10000};
-  setup.engine.plain_loop = true;
   return setup;
 }
 
@@ -72,7 +83,7 @@ class GoldenRig {
   void finish(std::int64_t step, const std::vector<RequestId>& stops = {}) {
     now_ += std::chrono::milliseconds(10);
     driver_->advance_to(now_);
-    driver_->finish_step(step, stops);
+    driver_->finish_step(step, stops, false);
   }
 
   // Plans a step and lets it come back.

@@ -29,7 +29,7 @@ class World {
         if (job.cancelled == now && ended_.count(job.spec.id) == 0) driver_.cancel(job.spec.id);
       }
       note_ends();
-      while (!in_flight_.empty() && in_flight_.front().end == now) finish_oldest();
+      while (!in_flight_.empty() && in_flight_.front().end == now) finish_oldest(now);
       for (const GoldenJob& job : scenario_.jobs) {
         if (job.ready == now && ended_.count(job.spec.id) == 0) driver_.ready(job.spec.id, job.spec.waits_for);
       }
@@ -39,6 +39,7 @@ class World {
       note_ends();
       while (std::optional<StepTrace> step = driver_.plan()) start(*step, now);
     }
+    run_.digests = driver_.digests();
     return run_;
   }
 
@@ -66,7 +67,14 @@ class World {
     in_flight_.push_back({step, device_free_});
   }
 
-  void finish_oldest() {
+  // Nothing but the end of a step happens at this stamp.
+  bool alone_at(Time now) const {
+    return std::none_of(scenario_.jobs.begin(), scenario_.jobs.end(), [now](const GoldenJob& job) {
+      return job.spec.arrival == now || job.cancelled == now || job.ready == now;
+    });
+  }
+
+  void finish_oldest(Time now) {
     const StepTrace step = in_flight_.front().trace;
     in_flight_.pop_front();
     std::vector<RequestId> stops;
@@ -74,7 +82,7 @@ class World {
       if (ended_.count(id) > 0) continue;
       if (++produced_[raw(id)] == scenario_.jobs[raw(id)].output) stops.push_back(id);
     }
-    driver_.finish_step(step.step, stops);
+    driver_.finish_step(step.step, stops, alone_at(now));
     note_ends();
   }
 
@@ -124,6 +132,7 @@ std::string to_text(const StepTrace& step) {
       << to_text(step.admitted) << " | sampled " << to_text(step.sampled) << " | preempted "
       << to_text(step.preempted) << " | used " << step.used << " free " << step.free << " | held "
       << joined(step.held, [](auto& o, std::int64_t n) { o << n; });
+  if (step.free_ids) out << " | free ids " << joined(*step.free_ids, [](auto& o, int id) { o << id; });
   return out.str();
 }
 

@@ -25,8 +25,7 @@ struct GoldenScenario {
 struct GoldenRun {
   std::vector<StepTrace> steps;
   std::vector<EndTrace> ends;
-
-  friend bool operator==(const GoldenRun&, const GoldenRun&) = default;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> digests;
 };
 
 // Runs until nothing happens any more. Steps follow each other on one device.

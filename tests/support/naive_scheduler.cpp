@@ -59,7 +59,7 @@ void NaiveScheduler::reset_cache(bool forced) {
   kv_.reset();
 }
 
-void NaiveScheduler::finish_step(std::int64_t step, const std::vector<RequestId>& stops) {
+void NaiveScheduler::finish_step(std::int64_t step, const std::vector<RequestId>& stops, bool /*alone*/) {
   CHECK_INVARIANT(in_flight_.begin()->first == step);  // steps come back in order
   for (const Row& row : in_flight_.at(step)) {
     const auto found = requests_.find(row.id);
@@ -168,7 +168,7 @@ void NaiveScheduler::plan_running(Draft& draft) {
   }
   for (const RequestId id : running_) {
     if (draft.tokens.count(id) + draft.explained.count(id) > 0) continue;
-    hold(draft, draft.budget == 0 ? HeldReason::kTokenBudget : HeldReason::kPreempted);
+    hold(draft, draft.budget == 0 ? HeldReason::kTokenBudget : HeldReason::kKvAllocation);
   }
 }
 
@@ -189,15 +189,12 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
   return true;
 }
 
+// Equals in priority and arrival fall back to the id: with any tie broken by place in the list, two of them could
+// push each other out for ever.
 RequestId NaiveScheduler::victim() const {
   if (!setup_.by_priority) return running_.back();
-  const auto importance = [this](RequestId id) {
-    const RequestSpec& spec = requests_.at(id).spec;
-    return std::tuple{spec.priority, spec.arrival};
-  };
-  return *std::max_element(running_.begin(), running_.end(), [&](RequestId a, RequestId b) {
-    return importance(a) < importance(b);
-  });
+  return *std::max_element(running_.begin(), running_.end(),
+                           [this](RequestId a, RequestId b) { return comes_before(a, b); });
 }
 
 // The request has left running_.
@@ -242,7 +239,7 @@ void NaiveScheduler::plan_waiting(Draft& draft) {
       if (draft.explained.count(id) > 0) continue;
       if (request.spec.waits_for != WaitsFor::kNothing) {
         hold(draft, HeldReason::kBlocked);
-      } else if (request.steps_in_flight > 0) {
+      } else if (request.steps_in_flight > 0 && !draft.any_preempted) {
         hold(draft, HeldReason::kInFlight);
       } else {
         hold(draft, *rest);
@@ -311,6 +308,7 @@ void NaiveScheduler::commit(Draft& draft) {
   trace.preempted = std::exchange(preempted_, {});
   trace.used = kv_.used_count();
   trace.free = kv_.free_count();
+  trace.free_ids = kv_.free_ids();
 }
 
 void NaiveScheduler::hold(Draft& draft, HeldReason reason) {

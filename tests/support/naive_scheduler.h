@@ -19,7 +19,7 @@ class NaiveScheduler final : public GoldenDriver {
 
   void advance_to(Time now) override { now_ = now; }
   void cancel(RequestId id) override;
-  void finish_step(std::int64_t step, const std::vector<RequestId>& stops) override;
+  void finish_step(std::int64_t step, const std::vector<RequestId>& stops, bool alone) override;
   void ready(RequestId id, WaitsFor what) override;
   void reset_cache(bool forced) override;
   void arrive(const RequestSpec& spec) override;
