@@ -1,4 +1,5 @@
-// The cost of a dense model's step from first principles: shapes, device limits, kernel efficiencies, host overhead.
+// The cost of a dense model's step from first principles: shapes, device limits, kernel efficiencies, host
+// overhead.
 #include <string>
 
 #include "costmodels/dense_pricer.h"
@@ -10,7 +11,8 @@ namespace {
 
 std::string shape_text(const ModelSpec& m) {
   std::string text = m.name;
-  for (const std::int64_t n : {m.layers, m.hidden, m.heads, m.kv_heads, m.head_dim, m.intermediate, m.vocab}) {
+  for (const std::int64_t n :
+       {m.layers, m.hidden, m.heads, m.kv_heads, m.head_dim, m.intermediate, m.vocab}) {
     text += ' ' + std::to_string(n);
   }
   return text;
@@ -22,10 +24,10 @@ class Analytic final : public CostModel {
 
   Analytic(const Params& params, const CostContext& context) : pricer_(checked(context), params) {
     const ModelSpec& model = *context.model;
-    describe_ = "analytic: " + model.name + " on " + context.device->name + ", tp " + std::to_string(context.tp) +
-                ", weights " + name_of(context.dtype.value_or(model.dtype)) + ", KV " +
-                name_of(context.kv_dtype.value_or(DType::kBF16)) + "; engine: " + params_text(params) +
-                "; kernels: " + params_text(context.device->efficiency);
+    describe_ = "analytic: " + model.name + " on " + context.device->name + ", tp " +
+                std::to_string(context.tp) + ", weights " + name_of(context.dtype.value_or(model.dtype)) +
+                ", KV " + name_of(context.kv_dtype.value_or(DType::kBF16)) +
+                "; engine: " + params_text(params) + "; kernels: " + params_text(context.device->efficiency);
     profile_hash_ = profile_hash_of(describe_ + shape_text(model) + params_text(*context.device));
   }
 

@@ -6,8 +6,8 @@
 
 namespace servetwin {
 
-// The cost model must outlive it, and must not be keyed by step or request (replay is): a question asked before a
-// step has neither.
+// The cost model must outlive it, and must not be keyed by step or request (replay is): a question asked
+// before a step has neither.
 class CostEstimator final : public StepTimeEstimator {
  public:
   explicit CostEstimator(const CostModel& model) : model_(model) {}

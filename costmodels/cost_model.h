@@ -14,7 +14,15 @@
 namespace servetwin {
 
 enum class OpClass : std::uint8_t {
-  kGemm, kAttentionPrefill, kAttentionDecode, kNorm, kMoe, kSampling, kCollective, kLaunch, kHost
+  kGemm,
+  kAttentionPrefill,
+  kAttentionDecode,
+  kNorm,
+  kMoe,
+  kSampling,
+  kCollective,
+  kLaunch,
+  kHost
 };
 
 inline constexpr int kNumOpClasses = 9;
@@ -32,9 +40,9 @@ enum class Bound : std::uint8_t { kNone, kCompute, kMemory, kOverhead };
 const char* to_string(Bound bound);
 
 struct OpCost {
-  double ns = 0;      // for the whole step, all layers
-  double flops = 0;   // per rank
-  double bytes = 0;   // moved to and from device memory, per rank
+  double ns = 0;     // for the whole step, all layers
+  double flops = 0;  // per rank
+  double bytes = 0;  // moved to and from device memory, per rank
   Evidence evidence = Evidence::kAnalytic;
   Bound bound = Bound::kNone;
 };
@@ -50,11 +58,12 @@ struct StepInput {
   const StepShape* shape = nullptr;
   ReplicaId replica{0};
   StepId step{0};
-  RequestId first_request = kNoRequest;  // of the step's rows; kNoRequest when the step has no membership change
+  RequestId first_request =
+      kNoRequest;  // of the step's rows; kNoRequest when the step has no membership change
 };
 
-// A pure-decode step's time as a closed form in the summed context: duration_from_ns(base_ns + slope_ns * context).
-// step_time() of such a shape must give exactly that.
+// A pure-decode step's time as a closed form in the summed context: duration_from_ns(base_ns + slope_ns *
+// context). step_time() of such a shape must give exactly that.
 struct ContextLine {
   double base_ns = 0;
   double slope_ns = 0;
@@ -63,7 +72,8 @@ struct ContextLine {
 struct ModelSpec;   // engine/models/spec.h
 struct DeviceSpec;  // costmodels/device_spec.h
 
-// What a cost model is made from besides its parameters. A model that needs what is missing here refuses it by name.
+// What a cost model is made from besides its parameters. A model that needs what is missing here refuses it
+// by name.
 struct CostContext {
   const ModelSpec* model = nullptr;    // only read while the cost model is made
   const DeviceSpec* device = nullptr;  // the same
@@ -71,7 +81,7 @@ struct CostContext {
   int pp = 1;
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
-  std::string folder;             // where relative file names in parameters start; empty: the working directory
+  std::string folder;  // where relative file names in parameters start; empty: the working directory
 };
 
 // Pure: the same input gives the same cost.

@@ -50,7 +50,10 @@ void check_split(const ModelSpec& model, int tp, std::vector<Problem>& problems)
 
 void check_model(const ModelSpec& model, std::vector<Problem>& problems) {
   const auto refuse = [&](const std::string& what) {
-    problems.push_back({kCodeInconsistent, {}, "spec.model", model.name + " has " + what + ", which the analytic cost model cannot price",
+    problems.push_back({kCodeInconsistent,
+                        {},
+                        "spec.model",
+                        model.name + " has " + what + ", which the analytic cost model cannot price",
                         "use a dense model, or cost.model linear or replay"});
   };
   if (model.is_moe()) refuse(text(model.moe.num_experts) + " experts a layer (MoE)");
@@ -71,7 +74,8 @@ std::vector<Problem> pricing_problems(const CostContext& context) {
   if (context.device == nullptr) add(kCodeMissing, "spec.device", "the analytic cost model needs a device");
   if (context.tp < 1) add(kCodeOutOfRange, "spec.layout.tp", "tp is " + text(context.tp));
   if (context.pp != 1) {
-    add(kCodeInconsistent, "spec.layout.pp", "pp is " + text(context.pp) + "; pipeline stages are not priced", "use pp: 1");
+    add(kCodeInconsistent, "spec.layout.pp", "pp is " + text(context.pp) + "; pipeline stages are not priced",
+        "use pp: 1");
   }
   if (!problems.empty()) return problems;
   const ModelSpec& model = *context.model;
@@ -80,11 +84,13 @@ std::vector<Problem> pricing_problems(const CostContext& context) {
   check_split(model, context.tp, problems);
   if (context.tp > device.devices_per_node) {
     add(kCodeInconsistent, "spec.layout.tp",
-        "tp " + text(context.tp) + " spans nodes of " + text(device.devices_per_node) + " devices, which is not priced");
+        "tp " + text(context.tp) + " spans nodes of " + text(device.devices_per_node) +
+            " devices, which is not priced");
   }
   const DType weights = context.dtype.value_or(model.dtype);
   if (!peak_for(device, weights)) {
-    add(kCodeInconsistent, "spec.device", device.name + " states no peak for " + name_of(weights) + " weights",
+    add(kCodeInconsistent, "spec.device",
+        device.name + " states no peak for " + name_of(weights) + " weights",
         "add it under peak in the device's file, or choose another dtype");
   }
   return problems;
@@ -102,52 +108,53 @@ DensePricer::DensePricer(const CostContext& context, const EngineOverhead& overh
   vocab_ = real(model.vocab);
   attention_ = {real(model.heads) / ranks_, real(kv_heads_per_rank(model, context.tp)), real(model.head_dim),
                 bytes_per_element(context.kv_dtype.value_or(DType::kBF16)), kActivationBytes};
-  ns_per_byte_ = 1e9 / device.memory_bandwidth.value;
-  ns_per_flop_ = 1e9 / device.peak.bf16.value;
-  ns_per_link_byte_ = 1e9 / (device.node_link.value * efficiency_.all_reduce_bandwidth);
+  const double byte_ns = 1e9 / device.memory_bandwidth.value;
+  const double flop_ns = 1e9 / device.peak.bf16.value;
+  gemm_byte_ns_ = byte_ns / efficiency_.gemm_memory;
+  gemm_fade_ = 1.0 / efficiency_.gemm_memory_tokens;
+  attention_byte_ns_ = byte_ns / efficiency_.attention_memory;
+  attention_flop_ns_ = flop_ns / efficiency_.attention_compute;
+  elementwise_byte_ns_ = byte_ns / efficiency_.elementwise_memory;
+  link_byte_ns_ = 1e9 / (device.node_link.value * efficiency_.all_reduce_bandwidth);
 
   const double weight_bytes = bytes_per_element(weights);
-  const double ns_per_flop = 1e9 / peak_for(device, weights)->value;
+  const double gemm_flop_ns = 1e9 / peak_for(device, weights)->value / efficiency_.gemm_compute;
   const double query_width = attention_.heads * attention_.head_dim;
   const double kv_width = attention_.kv_heads * attention_.head_dim;
-  const auto layer_gemm = [&](double n, double k) { return Gemm{n, k, weight_bytes, ns_per_flop, layers_}; };
+  const auto layer_gemm = [&](double n, double k) { return Gemm{n, k, weight_bytes, gemm_flop_ns, layers_}; };
   layer_gemms_ = {layer_gemm(query_width + 2.0 * kv_width, hidden_), layer_gemm(hidden_, query_width),
                   layer_gemm(2.0 * intermediate_, hidden_), layer_gemm(hidden_, intermediate_)};
   const double head_bytes = std::max(weight_bytes, kActivationBytes);  // the head is not quantised
-  head_ = {real(ceil_div(model.vocab, context.tp)), hidden_, head_bytes, ns_per_flop_, 1.0};
+  head_ = {real(ceil_div(model.vocab, context.tp)), hidden_, head_bytes, flop_ns / efficiency_.gemm_compute,
+           1.0};
 
   const Work key = attention_decode_work(attention_, 0, 1);
-  decode_key_ns_ = layers_ * std::max(key.bytes * ns_per_byte_ / efficiency_.attention_memory,
-                                      key.flops * ns_per_flop_ / efficiency_.attention_compute);
+  decode_key_ns_ = layers_ * std::max(key.bytes * attention_byte_ns_, key.flops * attention_flop_ns_);
 }
 
 OpCost DensePricer::decode_keys(double keys) const {
   const Work work = layers_ * attention_decode_work(attention_, 0, keys);
   OpCost op;
-  add_work(op, work, work.flops * ns_per_flop_ / efficiency_.attention_compute,
-           work.bytes * ns_per_byte_ / efficiency_.attention_memory);
+  add_work(op, work, work.flops * attention_flop_ns_, work.bytes * attention_byte_ns_);
   return op;
 }
 
 void DensePricer::add_gemm(OpCost& op, double tokens, const Gemm& gemm) const {
   const Work work = gemm_work({tokens, gemm.n, gemm.k}, gemm.weight_bytes, kActivationBytes);
-  const double memory = work.bytes * ns_per_byte_ / efficiency_.gemm_memory *
-                        (1.0 + tokens / efficiency_.gemm_memory_tokens);
-  const double compute = 2.0 * gemm.n * gemm.k * (tokens + efficiency_.gemm_compute_tokens) * gemm.ns_per_flop /
-                         efficiency_.gemm_compute;
+  const double memory = work.bytes * gemm_byte_ns_ * (1.0 + tokens * gemm_fade_);
+  const double compute = 2.0 * gemm.n * gemm.k * (tokens + efficiency_.gemm_compute_tokens) * gemm.flop_ns;
   add_work(op, gemm.count * work, gemm.count * compute, gemm.count * memory);
   add_overhead(op, gemm.count * as_ns(efficiency_.gemm_base));
 }
 
 void DensePricer::add_prefill(OpCost& op, const StepShape& shape) const {
-  // The shape does not hold Σ context of prefill rows. Both of these bound it from above, and agree where it matters
-  // most: short chunks on a long cached prefix.
+  // The shape does not hold Σ context of prefill rows. Both of these bound it from above, and agree where it
+  // matters most: short chunks on a long cached prefix.
   const std::int64_t keys = std::min(shape.prefill_q_context, shape.prefill_sequences * shape.max_context);
-  const PrefillSums sums{real(shape.prefill_tokens), real(shape.prefill_q_context), real(shape.prefill_q_squared),
-                         real(keys)};
+  const PrefillSums sums{real(shape.prefill_tokens), real(shape.prefill_q_context),
+                         real(shape.prefill_q_squared), real(keys)};
   const Work work = layers_ * attention_prefill_work(attention_, sums);
-  add_work(op, work, work.flops * ns_per_flop_ / efficiency_.attention_compute,
-           work.bytes * ns_per_byte_ / efficiency_.attention_memory);
+  add_work(op, work, work.flops * attention_flop_ns_, work.bytes * attention_byte_ns_);
 }
 
 void DensePricer::add_elementwise(OpCost& op, double tokens) const {
@@ -156,14 +163,15 @@ void DensePricer::add_elementwise(OpCost& op, double tokens) const {
                      rotary_work(tokens, attention_.heads * attention_.head_dim,
                                  attention_.kv_heads * attention_.head_dim, kActivationBytes);
   const Work work = layers_ * layer + rms_norm_work(tokens, hidden_, kActivationBytes);
-  add_work(op, work, 0.0, work.bytes * ns_per_byte_ / efficiency_.elementwise_memory);
+  add_work(op, work, 0.0, work.bytes * elementwise_byte_ns_);
 }
 
 double DensePricer::collective_ns(double sent_bytes) const {
-  return as_ns(efficiency_.all_reduce_base) + as_ns(overhead_.all_reduce_skew) + sent_bytes * ns_per_link_byte_;
+  return as_ns(efficiency_.all_reduce_base) + as_ns(overhead_.all_reduce_skew) + sent_bytes * link_byte_ns_;
 }
 
-// After attention and after the feed-forward part of each layer, after the split embedding; then logits are gathered.
+// After attention and after the feed-forward part of each layer, after the split embedding; then logits are
+// gathered.
 void DensePricer::add_collectives(OpCost& op, double tokens, double sampled) const {
   if (ranks_ <= 1.0) return;
   const double all_reduces = 2.0 * layers_ + 1.0;
@@ -171,7 +179,7 @@ void DensePricer::add_collectives(OpCost& op, double tokens, double sampled) con
   const double gathered = sampled * vocab_ * kActivationBytes * (ranks_ - 1.0) / ranks_;
   op.bytes = all_reduces * sent + gathered;
   op.ns = all_reduces * collective_ns(sent) + (sampled > 0 ? collective_ns(gathered) : 0.0);
-  op.bound = op.bytes * ns_per_link_byte_ * 2.0 > op.ns ? Bound::kMemory : Bound::kOverhead;
+  op.bound = op.bytes * link_byte_ns_ * 2.0 > op.ns ? Bound::kMemory : Bound::kOverhead;
 }
 
 void DensePricer::add_sampling(OpCost& op, double rows) const {
@@ -205,7 +213,6 @@ std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) con
 
   OpCost& gemm = at(OpClass::kGemm);
   for (const Gemm& product : layer_gemms_) add_gemm(gemm, tokens, product);
-  at(OpClass::kNorm) = {};
   add_elementwise(at(OpClass::kNorm), tokens);
   add_launch(at(OpClass::kLaunch), shape, gemm.ns);
   if (sampled > 0) add_gemm(gemm, sampled, head_);
@@ -219,7 +226,7 @@ std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) con
   }
   if (shape.decode_sequences > 0) {
     const Work rows = layers_ * attention_decode_work(attention_, real(shape.decode_sequences), 0);
-    add_work(at(OpClass::kAttentionDecode), rows, 0.0, rows.bytes * ns_per_byte_ / efficiency_.attention_memory);
+    add_work(at(OpClass::kAttentionDecode), rows, 0.0, rows.bytes * attention_byte_ns_);
   }
   add_collectives(at(OpClass::kCollective), tokens, sampled);
   add_sampling(at(OpClass::kSampling), sampled);

@@ -1,4 +1,5 @@
-// Prices a step of a dense transformer from first principles: work of each operation against the device's limits.
+// Prices a step of a dense transformer from first principles: work of each operation against the device's
+// limits.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@
 
 namespace servetwin {
 
-// What the serving engine adds to its kernels. The defaults come from fits to latencies of vLLM 0.15.1 on H100,
-// except those marked assumed (docs/cost-models.md).
+// What the serving engine adds to its kernels. The defaults come from fits to latencies of vLLM 0.15.1 on
+// H100, except those marked assumed (docs/cost-models.md).
 struct EngineOverhead {
   Duration step{200'000};
   Duration prefill_step{700'000};
@@ -36,11 +37,14 @@ struct EngineOverhead {
     v("sequence", sequence, "Host time per row.");
     v("new_sequence", new_sequence, "Host time per row admitted in the step; assumed.");
     v("layer", layer, "Gaps between kernels per layer in a replayed graph.");
-    v("prefill_layer", prefill_layer, "Launch of attention outside the graph, per layer, in steps with prefill.");
-    v("eager_layer", eager_layer, "Host time to launch a layer without a graph; hidden behind products; assumed.");
+    v("prefill_layer", prefill_layer,
+      "Launch of attention outside the graph, per layer, in steps with prefill.");
+    v("eager_layer", eager_layer,
+      "Host time to launch a layer without a graph; hidden behind products; assumed.");
     v("all_reduce_skew", all_reduce_skew, "Wait for the slowest rank at each all-reduce.");
     v("sampling", sampling, "Of a step that samples.");
-    v("sampling_logit_ns", sampling_logit_ns, "Nanoseconds per row and vocabulary entry; about 0.01 when greedy.");
+    v("sampling_logit_ns", sampling_logit_ns,
+      "Nanoseconds per row and vocabulary entry; about 0.01 when greedy.");
   }
 };
 
@@ -63,12 +67,11 @@ class DensePricer {
  private:
   static constexpr std::size_t kNumLayerGemms = 4;
 
-  // n and k of a product, bytes of a weight, and the device's limits for it, efficiency included.
   struct Gemm {
     double n = 0;
     double k = 0;
-    double weight_bytes = 2;
-    double ns_per_flop = 0;
+    double weight_bytes = 2;  // an element
+    double flop_ns = 0;
     double count = 1;
   };
 
@@ -91,9 +94,13 @@ class DensePricer {
   double intermediate_ = 0;  // of this rank
   double vocab_ = 0;
   double ranks_ = 1;
-  double ns_per_byte_ = 0;       // nominal
-  double ns_per_flop_ = 0;       // nominal, bf16
-  double ns_per_link_byte_ = 0;  // with its efficiency
+  // Nanoseconds a byte or FLOP, with the kernels' efficiency.
+  double gemm_byte_ns_ = 0;
+  double gemm_fade_ = 0;  // by which share each token lengthens that
+  double attention_byte_ns_ = 0;
+  double attention_flop_ns_ = 0;
+  double elementwise_byte_ns_ = 0;
+  double link_byte_ns_ = 0;
   double decode_key_ns_ = 0;
 };
 

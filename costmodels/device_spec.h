@@ -1,4 +1,5 @@
-// What one accelerator can do at most, and how close the usual kernels come: read from costmodels/devices/*.yaml.
+// What one accelerator can do at most, and how close the usual kernels come: read from
+// costmodels/devices/*.yaml.
 #pragma once
 
 #include <optional>
@@ -48,7 +49,8 @@ struct KernelEfficiency {
     v("gemm_memory", gemm_memory, "Share of the bandwidth at one token.", kShare);
     v("gemm_memory_tokens", gemm_memory_tokens, "Tokens at which that share has halved.", kPositive);
     v("gemm_compute", gemm_compute, "Share of the peak for very many tokens.", kShare);
-    v("gemm_compute_tokens", gemm_compute_tokens, "Tokens at which half of that share is reached; 0: always whole.");
+    v("gemm_compute_tokens", gemm_compute_tokens,
+      "Tokens at which half of that share is reached; 0: always whole.");
     v("attention_base", attention_base, "Time of an attention kernel without work.");
     v("attention_memory", attention_memory, "Share of the bandwidth when the cache is read.", kShare);
     v("attention_compute", attention_compute, "Share of the peak in prefill.", kShare);
@@ -88,12 +90,12 @@ struct DeviceSpec {
   }
 };
 
-// The peak for matrix products with such weights: formats that only compress weights (int4, GGUF, mxfp4) compute
-// in bf16. None when the device has no units for the format.
+// The peak for matrix products with such weights: formats that only compress weights (int4, GGUF, mxfp4)
+// compute in bf16. None when the device has no units for the format.
 std::optional<FlopsPerSecond> peak_for(const DeviceSpec& device, DType weights);
 
-// Of a device file's tree; throws ConfigError naming file and field. The file is costmodels/devices/<id>.yaml in
-// the first folder that has it (engine/base/data_files.h).
+// Of a device file's tree; throws ConfigError naming file and field. The file is costmodels/devices/<id>.yaml
+// in the first folder that has it (engine/base/data_files.h).
 DeviceSpec device_from(const ConfigNode& node);
 
 }  // namespace servetwin

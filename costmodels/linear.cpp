@@ -29,7 +29,8 @@ class Linear final : public CostModel {
 
   Duration step_time(const StepInput& input) const override {
     const StepShape& shape = *input.shape;
-    return duration_from_ns(fixed_ns(shape) + params_.per_context_ns * static_cast<double>(shape.decode_context));
+    return duration_from_ns(fixed_ns(shape) +
+                            params_.per_context_ns * static_cast<double>(shape.decode_context));
   }
 
   StepCost step(const StepInput& input) const override {
@@ -43,8 +44,8 @@ class Linear final : public CostModel {
     set(OpClass::kGemm, params_.per_token_ns * static_cast<double>(shape.tokens));
     set(OpClass::kAttentionDecode, params_.per_context_ns * static_cast<double>(shape.decode_context));
     set(OpClass::kAttentionPrefill, params_.per_pair_ns * pairs(shape));
-    set(OpClass::kHost,
-        static_cast<double>(to_ns(params_.base)) + params_.per_sequence_ns * static_cast<double>(shape.sequences));
+    set(OpClass::kHost, static_cast<double>(to_ns(params_.base)) +
+                            params_.per_sequence_ns * static_cast<double>(shape.sequences));
     return cost;
   }
 
@@ -65,14 +66,17 @@ class Linear final : public CostModel {
 
   // All but the decode rows' context.
   double fixed_ns(const StepShape& shape) const {
-    return static_cast<double>(to_ns(params_.base)) + params_.per_token_ns * static_cast<double>(shape.tokens) +
-           params_.per_sequence_ns * static_cast<double>(shape.sequences) + params_.per_pair_ns * pairs(shape);
+    return static_cast<double>(to_ns(params_.base)) +
+           params_.per_token_ns * static_cast<double>(shape.tokens) +
+           params_.per_sequence_ns * static_cast<double>(shape.sequences) +
+           params_.per_pair_ns * pairs(shape);
   }
 
   Params params_;
 };
 
-const Registered<CostModel, Linear> kLinear{"linear", "base + tokens + context + sequences, each times a constant."};
+const Registered<CostModel, Linear> kLinear{"linear",
+                                            "base + tokens + context + sequences, each times a constant."};
 
 }  // namespace
 }  // namespace servetwin

@@ -1,4 +1,5 @@
-// Subtracts what weights, a step and the runtime take; docs/cost-models.md compares it with a real engine's counts.
+// Subtracts what weights, a step and the runtime take; docs/cost-models.md compares it with a real engine's
+// counts.
 #include "costmodels/memory_model.h"
 
 #include <cstddef>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr Bytes kContext{std::int64_t{768} << 20};
 constexpr Bytes kCollectiveBuffers{std::int64_t{256} << 20};
-constexpr std::int64_t kLogitBytes = 28;  // f32 logits and probabilities, a sorted copy, 64-bit indices, scratch
+constexpr std::int64_t kLogitBytes =
+    28;  // f32 logits and probabilities, a sorted copy, 64-bit indices, scratch
 
 // Exact for fractions of up to six decimals, which a product of doubles is not.
 Bytes share_of(Bytes whole, double fraction) {
@@ -24,7 +26,8 @@ Bytes share_of(Bytes whole, double fraction) {
 
 Bytes activation_estimate(const MemoryRequest& request) {
   const ModelSpec& m = *request.model;
-  const std::int64_t active = m.is_moe() ? m.moe.intermediate * (m.moe.top_k + m.moe.shared_experts) : m.intermediate;
+  const std::int64_t active =
+      m.is_moe() ? m.moe.intermediate * (m.moe.top_k + m.moe.shared_experts) : m.intermediate;
   const std::int64_t per_token = 2 * (4 * m.hidden + 3 * ceil_div(active, request.tp));
   return Bytes{request.max_batched_tokens.value * per_token + request.max_sequences * m.vocab * kLogitBytes} +
          (request.tp > 1 ? kCollectiveBuffers : Bytes{0});
@@ -32,8 +35,8 @@ Bytes activation_estimate(const MemoryRequest& request) {
 
 std::string activation_how(const MemoryRequest& request) {
   std::string how = "estimated: " + format_grouped(request.max_batched_tokens.value) +
-                    " tokens * 2 * (4 hidden + 3 intermediate/tp) + " + format_grouped(request.max_sequences) +
-                    " rows * vocab * " + std::to_string(kLogitBytes);
+                    " tokens * 2 * (4 hidden + 3 intermediate/tp) + " +
+                    format_grouped(request.max_sequences) + " rows * vocab * " + std::to_string(kLogitBytes);
   if (request.tp > 1) how += " + 256 MiB for collectives";
   return how;
 }
@@ -46,16 +49,17 @@ class Account {
     const MemoryOptions& options = request_.options;
     const std::string ranks = request_.tp > 1 ? ", one of " + std::to_string(request_.tp) + " ranks" : "";
     add("device", request_.device_memory, "as the device states");
-    const Bytes weights = use("weights", options.weights, weight_bytes(*request_.model, request_.dtype, request_.tp),
-                              format_grouped(parameter_count(*request_.model)) + " parameters, " +
-                                  name_of(request_.dtype) + ranks);
+    const Bytes weights = use(
+        "weights", options.weights, weight_bytes(*request_.model, request_.dtype, request_.tp),
+        format_grouped(parameter_count(*request_.model)) + " parameters, " + name_of(request_.dtype) + ranks);
     const Bytes others =
         use("activations", options.activations, activation_estimate(request_), activation_how(request_)) +
         use("context", options.context, kContext, "assumed: driver and CUDA context") +
         use("graphs", options.graphs, Bytes{0}, "assumed: captured in what the fraction leaves free");
     memory_.cache = cache(weights, others);
     add("kv_cache", memory_.cache, cache_how());
-    if (memory_.cache < memory_.per_block * 2) refuse("leaves " + format_bytes(memory_.cache) + " for the KV cache");
+    if (memory_.cache < memory_.per_block * 2)
+      refuse("leaves " + format_bytes(memory_.cache) + " for the KV cache");
   }
 
  private:
@@ -102,9 +106,12 @@ class Account {
   }
 
   [[noreturn]] void refuse(const std::string& consequence) const {
-    throw ConfigError(Problem{kCodeInconsistent, {}, "spec.engine.memory_fraction",
+    throw ConfigError(Problem{kCodeInconsistent,
+                              {},
+                              "spec.engine.memory_fraction",
                               format_number(request_.options.fraction) + " of " +
-                                  format_bytes(request_.device_memory) + " " + consequence + "\n" + to_text(memory_),
+                                  format_bytes(request_.device_memory) + " " + consequence + "\n" +
+                                  to_text(memory_),
                               "use a larger fraction, more ranks (tp), a smaller dtype or a larger device"});
   }
 
@@ -115,7 +122,8 @@ class Account {
 KvMemory sized(const MemoryRequest& request) {
   KvMemory memory;
   memory.block_size = request.block_size;
-  memory.per_block = kv_bytes_per_token(*request.model, request.kv_dtype, request.tp) * request.block_size.value;
+  memory.per_block =
+      kv_bytes_per_token(*request.model, request.kv_dtype, request.tp) * request.block_size.value;
   return memory;
 }
 
@@ -145,12 +153,13 @@ KvMemory kv_memory_of(Bytes cache, const MemoryRequest& request) {
 
 std::optional<Problem> length_problem(const KvMemory& memory, Tokens max_model_len) {
   if (max_model_len <= memory.tokens()) return std::nullopt;
-  return Problem{kCodeInconsistent, {}, "spec.engine.max_model_len",
-                 std::to_string(max_model_len.value) + " tokens exceed the " +
-                     std::to_string(memory.tokens().value) + " that " + std::to_string(memory.num_blocks.value) +
-                     " KV blocks hold",
-                 "lower max_model_len to " + std::to_string(memory.tokens().value) +
-                     " or raise memory_fraction"};
+  return Problem{
+      kCodeInconsistent,
+      {},
+      "spec.engine.max_model_len",
+      std::to_string(max_model_len.value) + " tokens exceed the " + std::to_string(memory.tokens().value) +
+          " that " + std::to_string(memory.num_blocks.value) + " KV blocks hold",
+      "lower max_model_len to " + std::to_string(memory.tokens().value) + " or raise memory_fraction"};
 }
 
 std::string to_text(const KvMemory& memory) {

@@ -34,7 +34,8 @@ struct MemoryOptions {
   void fields(Visitor& v) {
     v("fraction", fraction, "Share of device memory; of what, `of` says.", Range{0.01, 1.0});
     v("of", of, "total: vLLM; free: TensorRT-LLM; static: SGLang.",
-      Choices<FractionOf>{{"total", FractionOf::kTotal}, {"free", FractionOf::kFree}, {"static", FractionOf::kStatic}});
+      Choices<FractionOf>{
+          {"total", FractionOf::kTotal}, {"free", FractionOf::kFree}, {"static", FractionOf::kStatic}});
     v("weights", weights, "Per device; none: from the model's shapes.");
     v("activations", activations, "Peak of a step, collectives included; none: estimated.");
     v("context", context, "What driver and CUDA context keep; none: 768 MiB.");

@@ -1,4 +1,5 @@
-// The work of one operation on one device: what a kernel declares, a cost model prices and a benchmark divides by.
+// The work of one operation on one device: what a kernel declares, a cost model prices and a benchmark
+// divides by.
 #pragma once
 
 namespace servetwin {
@@ -12,8 +13,8 @@ struct Work {
   friend constexpr Work operator*(double k, Work a) { return {k * a.flops, k * a.bytes}; }
 };
 
-// Arithmetic intensity in FLOP per byte; 0 for no bytes. Below the device's peak FLOP/s divided by its bandwidth an
-// operation is limited by memory.
+// Arithmetic intensity in FLOP per byte; 0 for no bytes. Below the device's peak FLOP/s divided by its
+// bandwidth an operation is limited by memory.
 constexpr double intensity(Work work) { return work.bytes > 0 ? work.flops / work.bytes : 0.0; }
 
 }  // namespace servetwin

@@ -76,8 +76,8 @@ ModelSpec spec_of(const Row& row) {
   model.qkv_bias = row.flag("qkv_bias");
   model.qk_norm = row.flag("qk_norm");
   model.dtype = row.dtype("dtype");
-  model.moe = {row.count("experts"), row.count("topk"), row.count("moe_intermediate"), row.count("shared_experts"),
-               row.count("first_dense_layers")};
+  model.moe = {row.count("experts"), row.count("topk"), row.count("moe_intermediate"),
+               row.count("shared_experts"), row.count("first_dense_layers")};
   model.mla = {row.count("kv_lora_rank"), row.count("q_lora_rank"), row.count("qk_rope_head_dim"),
                row.count("qk_nope_head_dim"), row.count("v_head_dim")};
   const std::string problem = problem_of(model);
@@ -131,8 +131,9 @@ std::vector<ModelSpec> read_model_catalogue(const std::string& file) {
     const std::size_t num_cells = cells.size();
     const Row row(columns, std::move(cells), {file, number, 0});
     if (num_cells != columns.size()) {
-      row.fail(kCodeBadValue, "", std::to_string(num_cells) + " cells under " + std::to_string(columns.size()) +
-                                      " column names");
+      row.fail(
+          kCodeBadValue, "",
+          std::to_string(num_cells) + " cells under " + std::to_string(columns.size()) + " column names");
     }
     add_row(row, models);
   }
@@ -142,7 +143,8 @@ std::vector<ModelSpec> read_model_catalogue(const std::string& file) {
 std::vector<ModelSpec> known_models(const std::vector<std::string>& folders) {
   const auto file = find_data_file(folders, kCatalogue);
   if (!file) {
-    throw ConfigError(Problem{kCodeBadValue, {kCatalogue, 0, 0}, "", "is in none of: " + join(folders, ", "), ""});
+    throw ConfigError(
+        Problem{kCodeBadValue, {kCatalogue, 0, 0}, "", "is in none of: " + join(folders, ", "), ""});
   }
   return read_model_catalogue(*file);
 }
@@ -154,9 +156,13 @@ ModelSpec find_model(const std::string& name_or_folder, const std::vector<std::s
   std::vector<std::string> names;
   for (const ModelSpec& model : models) names.push_back(model.name);
   const std::string nearest = nearest_name(name_or_folder, names);
-  throw ConfigError(Problem{kCodeUnknownName, {}, "", "no model is called \"" + name_or_folder + "\"",
-                            nearest.empty() ? "`servetwin list models` shows them; or name a folder with config.json"
-                                            : "did you mean " + nearest + "?"});
+  throw ConfigError(Problem{kCodeUnknownName,
+                            {},
+                            "",
+                            "no model is called \"" + name_or_folder + "\"",
+                            nearest.empty()
+                                ? "`servetwin list models` shows them; or name a folder with config.json"
+                                : "did you mean " + nearest + "?"});
 }
 
 }  // namespace servetwin

@@ -21,9 +21,13 @@ constexpr int kMaxDepth = 64;
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 constexpr std::uintmax_t kMaxConfigBytes = 16U << 20U;
 
-[[noreturn]] void fail(const std::string& file, const char* code, std::string message, std::string remedy = "",
+[[noreturn]] void fail(const std::string& file,
+                       const char* code,
+                       std::string message,
+                       std::string remedy = "",
                        std::string path = "") {
-  throw ConfigError(Problem{code, SourcePlace{file, 0, 0}, std::move(path), std::move(message), std::move(remedy)});
+  throw ConfigError(
+      Problem{code, SourcePlace{file, 0, 0}, std::move(path), std::move(message), std::move(remedy)});
 }
 
 // A parser that recurses, or a destructor that does, must not meet a value of any depth.
@@ -38,7 +42,8 @@ void check_depth(const std::string& text, const std::string& file) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) fail(file, kCodeBadValue, "is nested deeper than " + std::to_string(kMaxDepth));
+      if (++depth > kMaxDepth)
+        fail(file, kCodeBadValue, "is nested deeper than " + std::to_string(kMaxDepth));
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -74,7 +79,8 @@ class Reader {
   bool flag(const char* name, bool absent) const {
     const Json* value = find({name});
     if (value == nullptr) return absent;
-    if (!value->is_boolean()) fail(file_, kCodeWrongType, "is " + value->dump() + ", not true or false", "", name);
+    if (!value->is_boolean())
+      fail(file_, kCodeWrongType, "is " + value->dump() + ", not true or false", "", name);
     return value->get<bool>();
   }
 
@@ -87,10 +93,12 @@ class Reader {
 
  private:
   std::int64_t checked(const Json& value, const char* name) const {
-    if (!value.is_number_integer()) fail(file_, kCodeWrongType, "is " + value.dump() + ", not a whole number", "", name);
+    if (!value.is_number_integer())
+      fail(file_, kCodeWrongType, "is " + value.dump() + ", not a whole number", "", name);
     const std::int64_t number = value.get<std::int64_t>();
     const bool in_range = number >= 0 && number <= kMaxCount;
-    if (!in_range) fail(file_, kCodeOutOfRange, "is " + value.dump(), "a count from 0 to 1,000,000,000", name);
+    if (!in_range)
+      fail(file_, kCodeOutOfRange, "is " + value.dump(), "a count from 0 to 1,000,000,000", name);
     return number;
   }
 
@@ -157,7 +165,8 @@ ModelSpec spec_from(const Json& root, const std::string& file) {
   model.vocab = in.required({"vocab_size"});
   model.intermediate = in.count({"intermediate_size"}, 0);
   model.max_position = in.required({"max_position_embeddings"});
-  model.tied_embeddings = Reader(root, file).flag("tie_word_embeddings", in.flag("tie_word_embeddings", false));
+  model.tied_embeddings =
+      Reader(root, file).flag("tie_word_embeddings", in.flag("tie_word_embeddings", false));
   read_attention(in, model);
   read_experts(in, model);
   read_details(in, model);
@@ -184,9 +193,11 @@ ModelSpec read_model_folder(const std::string& folder) {
   const std::string file = (std::filesystem::path(folder) / "config.json").string();
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) {
-    fail(file, kCodeBadValue, "is not there or no regular file", "name a folder with the model's config.json");
+    fail(file, kCodeBadValue, "is not there or no regular file",
+         "name a folder with the model's config.json");
   }
-  if (std::filesystem::file_size(file, ignored) > kMaxConfigBytes) fail(file, kCodeBadValue, "is larger than 16 MiB");
+  if (std::filesystem::file_size(file, ignored) > kMaxConfigBytes)
+    fail(file, kCodeBadValue, "is larger than 16 MiB");
   std::ifstream in(file, std::ios::binary);
   ModelSpec model = parse_model_config({std::istreambuf_iterator<char>(in), {}}, file);
   model.name = folder;

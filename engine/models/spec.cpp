@@ -1,4 +1,5 @@
-// Counts a model's parameters by kind: what tensor parallelism splits, what each rank repeats, what is quantised.
+// Counts a model's parameters by kind: what tensor parallelism splits, what each rank repeats, what is
+// quantised.
 #include "engine/models/spec.h"
 
 #include <algorithm>
@@ -66,8 +67,8 @@ bool divides(std::int64_t divisor, std::int64_t value) { return value % divisor 
 std::string problem_of(const ModelSpec& m) {
   const auto text = [](std::int64_t value) { return std::to_string(value); };
   if (m.layers <= 0 || m.hidden <= 0 || m.heads <= 0 || m.vocab <= 0) {
-    return "layers " + text(m.layers) + ", hidden " + text(m.hidden) + ", heads " + text(m.heads) + ", vocab " +
-           text(m.vocab) + " must all be positive";
+    return "layers " + text(m.layers) + ", hidden " + text(m.hidden) + ", heads " + text(m.heads) +
+           ", vocab " + text(m.vocab) + " must all be positive";
   }
   if (m.kv_heads <= 0) return "kv_heads is " + text(m.kv_heads) + " with " + text(m.heads) + " heads";
   if (!divides(m.kv_heads, m.heads)) {
@@ -91,7 +92,9 @@ std::int64_t parameter_count(const ModelSpec& m) {
   return layer_counts(m).total() + embedding_count(m) + m.hidden;
 }
 
-std::int64_t kv_heads_per_rank(const ModelSpec& m, int tp) { return std::max<std::int64_t>(1, m.kv_heads / tp); }
+std::int64_t kv_heads_per_rank(const ModelSpec& m, int tp) {
+  return std::max<std::int64_t>(1, m.kv_heads / tp);
+}
 
 Bytes weight_bytes(const ModelSpec& m, DType dtype, int tp) {
   const Counts counts = layer_counts(m);
@@ -103,8 +106,8 @@ Bytes weight_bytes(const ModelSpec& m, DType dtype, int tp) {
 }
 
 Bytes kv_bytes_per_token(const ModelSpec& m, DType kv_dtype, int tp) {
-  const std::int64_t elements = m.is_mla() ? m.mla.kv_lora_rank + m.mla.qk_rope_head_dim
-                                           : 2 * kv_heads_per_rank(m, tp) * m.head_dim;
+  const std::int64_t elements =
+      m.is_mla() ? m.mla.kv_lora_rank + m.mla.qk_rope_head_dim : 2 * kv_heads_per_rank(m, tp) * m.head_dim;
   return bytes_of(kv_dtype, elements * m.layers);
 }
 

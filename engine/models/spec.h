@@ -42,7 +42,7 @@ struct ModelSpec {
   std::optional<std::int64_t> sliding_window;  // tokens
   bool tied_embeddings = false;
   bool qkv_bias = false;
-  bool qk_norm = false;  // an RMS norm of head_dim on queries and keys, as in Qwen3
+  bool qk_norm = false;        // an RMS norm of head_dim on queries and keys, as in Qwen3
   DType dtype = DType::kBF16;  // of the weights as published
   MoeSpec moe;
   MlaSpec mla;
@@ -54,21 +54,22 @@ struct ModelSpec {
 // What is wrong with the shapes, with the numbers, or empty.
 std::string problem_of(const ModelSpec& model);
 
-// Weights of every kind, embeddings included; exact for Llama-like, Mixtral-like, Qwen3 and DeepSeek-V3 models
-// (there without the multi-token-prediction layer).
+// Weights of every kind, embeddings included; exact for Llama-like, Mixtral-like, Qwen3 and DeepSeek-V3
+// models (there without the multi-token-prediction layer).
 std::int64_t parameter_count(const ModelSpec& model);
 
 // KV heads on one of `tp` ranks: at least one, replicated when there are fewer heads than ranks.
 std::int64_t kv_heads_per_rank(const ModelSpec& model, int tp);
 
-// Bytes one rank holds. Norms, routers and MLA's down-projections are replicated; KV heads too when there are fewer
-// than ranks. Below 16 bits only the layers' matrices are quantised: embeddings, head, norms and routers keep 16.
+// Bytes one rank holds. Norms, routers and MLA's down-projections are replicated; KV heads too when there are
+// fewer than ranks. Below 16 bits only the layers' matrices are quantised: embeddings, head, norms and
+// routers keep 16.
 Bytes weight_bytes(const ModelSpec& model, DType dtype, int tp = 1);
 // MLA: (kv_lora_rank + qk_rope_head_dim) elements a layer, else 2 · kv heads of the rank · head_dim.
 Bytes kv_bytes_per_token(const ModelSpec& model, DType kv_dtype, int tp = 1);
 
-// FLOPs of the matrix products to generate `length` tokens from nothing, with a KV cache (each token once, N² in
-// attention) and without (everything again for each token, N³).
+// FLOPs of the matrix products to generate `length` tokens from nothing, with a KV cache (each token once, N²
+// in attention) and without (everything again for each token, N³).
 double generation_flops(const ModelSpec& model, std::int64_t length, bool kv_cache);
 
 }  // namespace servetwin

@@ -17,10 +17,12 @@ constexpr double kv_bytes_per_key(const AttentionShape& shape) {
   return 2.0 * shape.kv_heads * shape.head_dim * shape.kv_bytes;
 }
 
-// One query token a row. `keys` is the sum over rows of the keys read; QK and PV take 2 · head_dim FLOPs each.
+// One query token a row. `keys` is the sum over rows of the keys read; QK and PV take 2 · head_dim FLOPs
+// each.
 constexpr Work attention_decode_work(const AttentionShape& shape, double rows, double keys) {
-  return {4.0 * shape.heads * shape.head_dim * keys,
-          kv_bytes_per_key(shape) * keys + 2.0 * rows * shape.heads * shape.head_dim * shape.activation_bytes};
+  return {
+      4.0 * shape.heads * shape.head_dim * keys,
+      kv_bytes_per_key(shape) * keys + 2.0 * rows * shape.heads * shape.head_dim * shape.activation_bytes};
 }
 
 struct PrefillSums {
@@ -30,7 +32,8 @@ struct PrefillSums {
   double keys = 0;       // Σ keys read from the cache, the chunk's own left out
 };
 
-// Causal: query i of a chunk sees the context and i + 1 keys of the chunk, so q · context + q (q + 1) / 2 pairs.
+// Causal: query i of a chunk sees the context and i + 1 keys of the chunk, so q · context + q (q + 1) / 2
+// pairs.
 constexpr Work attention_prefill_work(const AttentionShape& shape, const PrefillSums& sums) {
   const double pairs = sums.q_context + 0.5 * (sums.q_squared + sums.tokens);
   return {4.0 * shape.heads * shape.head_dim * pairs,

@@ -5,7 +5,8 @@
 
 namespace servetwin {
 
-// `passes` times over a row of f32 logits: copy, penalties, temperature, softmax, sort and choice, as far as asked.
+// `passes` times over a row of f32 logits: copy, penalties, temperature, softmax, sort and choice, as far as
+// asked.
 constexpr Work sampling_work(double rows, double vocab, double passes) {
   return {passes * rows * vocab, 4.0 * passes * rows * vocab};
 }

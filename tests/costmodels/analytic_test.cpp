@@ -18,7 +18,9 @@ struct Rig {
     context.tp = tp;
   }
 
-  std::unique_ptr<CostModel> cost(const Entries& entries = {}) const { return make_cost("analytic", entries, context); }
+  std::unique_ptr<CostModel> cost(const Entries& entries = {}) const {
+    return make_cost("analytic", entries, context);
+  }
   Problem problem() const { return problem_making("analytic", {}, context); }
 
   ModelSpec model;
@@ -41,7 +43,8 @@ TEST_CASE("a step's FLOPs and bytes equal the count by hand") {
   const std::int64_t head = 128'256 * 4096;
   const StepCost step = cost_of(*rig.cost(), decode_shape(16, 1000));
   CHECK(part(step, OpClass::kGemm).flops == 2.0 * 16 * static_cast<double>(matrices + head));
-  const double inputs_and_outputs = 32.0 * (4096 + 6144 + 4096 + 4096 + 4096 + 28'672 + 14'336 + 4096) + 4096 + 128'256;
+  const double inputs_and_outputs =
+      32.0 * (4096 + 6144 + 4096 + 4096 + 4096 + 28'672 + 14'336 + 4096) + 4096 + 128'256;
   CHECK(part(step, OpClass::kGemm).bytes ==
         2.0 * static_cast<double>(matrices + head) + 2.0 * 16 * inputs_and_outputs);
   // Queries and outputs of 16 rows besides the cache's 131,072 bytes a token.
@@ -88,7 +91,8 @@ TEST_CASE("a decode step takes no less than reading its weights and cache") {
 
 TEST_CASE("host time grows with steps, rows and admissions as configured") {
   const Rig rig;
-  const auto cost = rig.cost({{"step", "1ms"}, {"sequence", "10us"}, {"new_sequence", "100us"}, {"prefill_step", "2ms"}});
+  const auto cost =
+      rig.cost({{"step", "1ms"}, {"sequence", "10us"}, {"new_sequence", "100us"}, {"prefill_step", "2ms"}});
   CHECK(part(cost_of(*cost, decode_shape(50, 10)), OpClass::kHost).ns == 1.5e6);
   StepShape shape = with_prefill(decode_shape(50, 10), 100, 0);
   shape.new_sequences = 1;
@@ -141,7 +145,8 @@ TEST_CASE("KV heads are repeated where there are more ranks than heads") {
 }
 
 TEST_CASE("what cannot be priced is refused by name") {
-  CHECK(Rig("mistralai/Mixtral-8x7B-v0.1").problem().message.find("8 experts a layer (MoE)") != std::string::npos);
+  CHECK(Rig("mistralai/Mixtral-8x7B-v0.1").problem().message.find("8 experts a layer (MoE)") !=
+        std::string::npos);
   CHECK(Rig("meta-llama/Llama-3.1-8B", 3).problem().message == "cannot split 32 heads among tp 3 ranks");
   CHECK(Rig("meta-llama/Llama-3.1-8B", 16).problem().message.find("nodes of 8 devices") != std::string::npos);
   Rig stages;

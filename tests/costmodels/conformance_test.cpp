@@ -1,5 +1,5 @@
-// If this fails, a registered cost model breaks a promise that every cost model gives; a new one is tested before its
-// author writes a test.
+// If this fails, a registered cost model breaks a promise that every cost model gives; a new one is tested
+// before its author writes a test.
 #include <map>
 
 #include "tests/costmodels/cost_test_support.h"
@@ -11,13 +11,17 @@ namespace {
 // One of each registered model, with parameters that make it depend on all it can.
 class EveryModel {
  public:
-  EveryModel() : model_(llama_8b()), device_(h100()), table_("conformance.csv", "step,duration_us\n*,250.5\n") {
+  EveryModel()
+      : model_(llama_8b()), device_(h100()), table_("conformance.csv", "step,duration_us\n*,250.5\n") {
     context_.model = &model_;
     context_.device = &device_;
     const std::map<std::string, Entries> parameters{
         {"analytic", {}},
         {"linear",
-         {{"base", "6.5ms"}, {"per_token_ns", "25000"}, {"per_context_ns", "48.9"}, {"per_sequence_ns", "3.3"}}},
+         {{"base", "6.5ms"},
+          {"per_token_ns", "25000"},
+          {"per_context_ns", "48.9"},
+          {"per_sequence_ns", "3.3"}}},
         {"replay", {{"durations", table_.path()}}},
     };
     for (const std::string& name : Registry<CostModel>::instance().names()) {

@@ -48,13 +48,16 @@ inline ConfigNode params_of(const Entries& entries) {
   return node;
 }
 
-inline std::unique_ptr<CostModel> make_cost(const std::string& name, const Entries& entries,
+inline std::unique_ptr<CostModel> make_cost(const std::string& name,
+                                            const Entries& entries,
                                             const CostContext& context = {}) {
   return Registry<CostModel>::instance().make(name, params_of(entries), context);
 }
 
 // The first problem with making that cost model; fails the test when there is none.
-inline Problem problem_making(const std::string& name, const Entries& entries, const CostContext& context = {}) {
+inline Problem problem_making(const std::string& name,
+                              const Entries& entries,
+                              const CostContext& context = {}) {
   try {
     make_cost(name, entries, context);
   } catch (const ConfigError& error) {
@@ -66,7 +69,9 @@ inline Problem problem_making(const std::string& name, const Entries& entries, c
 // A file in the working directory, removed afterwards.
 class TestFile {
  public:
-  TestFile(std::string path, const std::string& text) : path_(std::move(path)) { std::ofstream(path_) << text; }
+  TestFile(std::string path, const std::string& text) : path_(std::move(path)) {
+    std::ofstream(path_) << text;
+  }
   ~TestFile() { std::filesystem::remove(path_); }
   TestFile(const TestFile&) = delete;
   TestFile& operator=(const TestFile&) = delete;

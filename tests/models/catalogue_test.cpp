@@ -39,7 +39,8 @@ class TableFile {
 };
 
 constexpr const char* kHeader =
-    "model,alias_of,arch,layers,hidden,heads,kv_heads,head_dim,intermediate,vocab,experts,topk,moe_intermediate,"
+    "model,alias_of,arch,layers,hidden,heads,kv_heads,head_dim,intermediate,vocab,experts,topk,moe_"
+    "intermediate,"
     "shared_experts,first_dense_layers,kv_lora_rank,q_lora_rank,qk_rope_head_dim,qk_nope_head_dim,v_head_dim,"
     "sliding_window,max_position,tied_embeddings,qkv_bias,qk_norm,dtype\n";
 

@@ -60,7 +60,8 @@ TEST_CASE("missing and wrongly typed fields are named") {
   CHECK(problem_with(config(R"(, "num_attention_heads": "32")")).path == "num_attention_heads");
   CHECK(problem_with(config(R"(, "num_attention_heads": 32.5)")).path == "num_attention_heads");
   CHECK(problem_with(config(R"(, "num_attention_heads": -4)")).path == "num_attention_heads");
-  CHECK(problem_with(config(R"(, "num_attention_heads": 99999999999999999999)")).path == "num_attention_heads");
+  CHECK(problem_with(config(R"(, "num_attention_heads": 99999999999999999999)")).path ==
+        "num_attention_heads");
   CHECK(problem_with("[1]").message == "is no JSON object");
   CHECK(problem_with("{\"a\": ").message.find("is no JSON") == 0);
 }
@@ -68,21 +69,24 @@ TEST_CASE("missing and wrongly typed fields are named") {
 TEST_CASE("a config of any depth is refused before it is parsed") {
   const std::string deep(200'000, '[');
   CHECK(problem_with(deep).message == "is nested deeper than 64");
-  const std::string brackets_in_text = R"(, "num_attention_heads": 32, "note": ")" + std::string(100, '[') + "\\\"{\"";
+  const std::string brackets_in_text =
+      R"(, "num_attention_heads": 32, "note": ")" + std::string(100, '[') + "\\\"{\"";
   CHECK(parse_model_config(config(brackets_in_text), "c").heads == 32);
 }
 
 TEST_CASE("families name experts and latent attention differently") {
   const ModelSpec mixtral = parse_model_config(
       config(R"(, "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8,
-              "num_experts_per_tok": 2)"), "c");
+              "num_experts_per_tok": 2)"),
+      "c");
   CHECK(mixtral.moe.num_experts == 8);
   CHECK(mixtral.moe.intermediate == 14336);
   const ModelSpec deepseek = parse_model_config(
       config(R"(, "num_attention_heads": 32, "n_routed_experts": 256, "num_experts_per_tok": 8,
               "moe_intermediate_size": 2048, "n_shared_experts": 1, "first_k_dense_replace": 3,
               "kv_lora_rank": 512, "q_lora_rank": null, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
-              "v_head_dim": 128)"), "c");
+              "v_head_dim": 128)"),
+      "c");
   CHECK(deepseek.moe.first_dense_layers == 3);
   CHECK(deepseek.mla.q_lora_rank == 0);
   CHECK(kv_bytes_per_token(deepseek, DType::kBF16) == Bytes{576 * 32 * 2});
@@ -98,7 +102,8 @@ TEST_CASE("a sliding window counts only where it is in use") {
 TEST_CASE("a multimodal config is read from its text part") {
   const std::string inner = config(R"(, "num_attention_heads": 32)");
   const ModelSpec m = parse_model_config(
-      R"({"architectures": ["VisionModel"], "tie_word_embeddings": true, "text_config": )" + inner + "}", "c");
+      R"({"architectures": ["VisionModel"], "tie_word_embeddings": true, "text_config": )" + inner + "}",
+      "c");
   CHECK(m.arch == "VisionModel");
   CHECK(m.layers == 32);
   CHECK(m.tied_embeddings);

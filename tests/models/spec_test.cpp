@@ -1,4 +1,5 @@
-// If this fails, weights, KV cache or FLOPs of a model are counted wrongly, and so is everything priced from them.
+// If this fails, weights, KV cache or FLOPs of a model are counted wrongly, and so is everything priced from
+// them.
 #include "engine/models/spec.h"
 
 #include <map>
@@ -83,7 +84,8 @@ TEST_CASE("a KV cache turns cubic generation into quadratic") {
   m.head_dim = 4;
   m.intermediate = 16;
   m.vocab = 10;
-  // By hand: matrices of a layer are q and o 128, k and v 64, feed-forward 384; head 80; a pair costs 4 * 8 FLOPs.
+  // By hand: matrices of a layer are q and o 128, k and v 64, feed-forward 384; head 80; a pair costs 4 * 8
+  // FLOPs.
   const double matrices = 2 * (128 + 64 + 384);
   CHECK(generation_flops(m, 3, true) == 2 * matrices * 3 + 2 * 32 * (1 + 2 + 3) + 2 * 80 * 3);
   CHECK(generation_flops(m, 3, false) == 2 * matrices * (1 + 2 + 3) + 2 * 32 * (1 + 3 + 6) + 2 * 80 * 3);
