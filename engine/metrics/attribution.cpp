@@ -9,12 +9,14 @@
 namespace servetwin {
 namespace {
 
+constexpr std::size_t kUnrouted = kNumHeldReasons;
+
 std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
 
-std::array<Int128, kNumLimits> by_limit(const HeldCounts& held) {
+std::array<Int128, kNumLimits> by_limit(const MinuteCounts& held) {
   std::array<Int128, kNumLimits> sums{};
-  for (std::size_t r = 0; r < held.size(); ++r)
-    sums[index_of(limit_of(static_cast<HeldReason>(r)))] += held[r];
+  for (std::size_t r = 0; r < kUnrouted; ++r) sums[index_of(limit_of(static_cast<HeldReason>(r)))] += held[r];
+  sums[index_of(Limit::kRouting)] = held[kUnrouted];
   return sums;
 }
 
@@ -96,14 +98,17 @@ const char* to_string(Limit limit) {
       return "steps in flight";
     case Limit::kPaused:
       return "paused replicas";
+    case Limit::kRouting:
+      return "front end or routing";
     case Limit::kMixed:
       return "mixed";
   }
   return "?";
 }
 
-std::vector<HeldCounts> sum_minutes(const std::vector<const HeldTime*>& replicas) {
-  std::vector<HeldCounts> sums;
+std::vector<MinuteCounts> sum_minutes(const std::vector<const HeldTime*>& replicas,
+                                      const HeldTime& unrouted) {
+  std::vector<MinuteCounts> sums;
   for (const HeldTime* replica : replicas) {
     const auto& minutes = replica->minutes();
     if (sums.size() < minutes.size()) sums.resize(minutes.size());
@@ -111,10 +116,12 @@ std::vector<HeldCounts> sum_minutes(const std::vector<const HeldTime*>& replicas
       for (std::size_t r = 0; r < minutes[m].size(); ++r) sums[m][r] += minutes[m][r];
     }
   }
+  if (sums.size() < unrouted.minutes().size()) sums.resize(unrouted.minutes().size());
+  for (std::size_t m = 0; m < unrouted.minutes().size(); ++m) sums[m][kUnrouted] += unrouted.minutes()[m][0];
   return sums;
 }
 
-std::vector<MinuteLimit> limits_by_minute(const std::vector<HeldCounts>& minutes, Time end) {
+std::vector<MinuteLimit> limits_by_minute(const std::vector<MinuteCounts>& minutes, Time end) {
   std::vector<MinuteLimit> limits(minutes.size());
   for (std::size_t m = 0; m < minutes.size(); ++m) {
     const auto sums = by_limit(minutes[m]);
@@ -131,17 +138,19 @@ std::vector<MinuteLimit> limits_by_minute(const std::vector<HeldCounts>& minutes
   return limits;
 }
 
-std::vector<HeldShare> rank_reasons(const std::vector<HeldCounts>& minutes) {
-  std::array<Int128, kNumHeldReasons> sums{};
-  for (const HeldCounts& minute : minutes) {
+std::vector<HeldShare> rank_reasons(const std::vector<MinuteCounts>& minutes) {
+  std::array<Int128, kNumHeldReasons + 1> sums{};
+  for (const MinuteCounts& minute : minutes) {
     for (std::size_t r = 0; r < minute.size(); ++r) sums[r] += minute[r];
   }
-  return rank(sums, [](std::size_t r) { return to_string(static_cast<HeldReason>(r)); });
+  return rank(sums, [](std::size_t r) {
+    return r == kUnrouted ? "unrouted" : to_string(static_cast<HeldReason>(r));
+  });
 }
 
-std::vector<HeldShare> rank_limits(const std::vector<HeldCounts>& minutes) {
+std::vector<HeldShare> rank_limits(const std::vector<MinuteCounts>& minutes) {
   std::array<Int128, kNumLimits> sums{};
-  for (const HeldCounts& minute : minutes) {
+  for (const MinuteCounts& minute : minutes) {
     const auto one = by_limit(minute);
     for (std::size_t i = 0; i < one.size(); ++i) sums[i] += one[i];
   }

@@ -13,7 +13,10 @@
 
 namespace servetwin {
 
-using HeldCounts = std::array<std::int64_t, kNumHeldReasons>;  // requests, or request-nanoseconds, by reason
+// Requests, or request-nanoseconds, by reason.
+using HeldCounts = std::array<std::int64_t, kNumHeldReasons>;
+// Request-nanoseconds of one minute over all replicas; the last entry is of requests that no replica has yet.
+using MinuteCounts = std::array<std::int64_t, kNumHeldReasons + 1>;
 
 inline constexpr Duration kMinute{60'000'000'000};
 
@@ -48,10 +51,11 @@ enum class Limit : std::uint8_t {
   kClient,
   kInFlight,
   kPaused,
+  kRouting,
   kMixed
 };
 
-inline constexpr int kNumLimits = 9;
+inline constexpr int kNumLimits = 10;
 
 Limit limit_of(HeldReason reason);
 // For people: "KV memory", "max_num_seqs", "token budget", "none", "mixed", ...
@@ -80,13 +84,13 @@ struct LimitFinding {
   bool to_end = false;         // it holds to the last minute looked at
 };
 
-// The minutes of all replicas added up.
-std::vector<HeldCounts> sum_minutes(const std::vector<const HeldTime*>& replicas);
+// The minutes of all replicas added up, and the first reason of `unrouted`.
+std::vector<MinuteCounts> sum_minutes(const std::vector<const HeldTime*>& replicas, const HeldTime& unrouted);
 // The last minute may be a part of one: it ends at `end`.
-std::vector<MinuteLimit> limits_by_minute(const std::vector<HeldCounts>& minutes, Time end);
+std::vector<MinuteLimit> limits_by_minute(const std::vector<MinuteCounts>& minutes, Time end);
 // Largest first, without those that never held; ties in the order of the enumeration.
-std::vector<HeldShare> rank_reasons(const std::vector<HeldCounts>& minutes);
-std::vector<HeldShare> rank_limits(const std::vector<HeldCounts>& minutes);
+std::vector<HeldShare> rank_reasons(const std::vector<MinuteCounts>& minutes);
+std::vector<HeldShare> rank_limits(const std::vector<MinuteCounts>& minutes);
 // Looks at the first `count` minutes. A minute that held back less than one request on average limits
 // nothing. If the last minute has a limit, the finding is that limit from the first minute since when it has
 // held without a break; else it is the unbroken interval of one limit with most held request-time.

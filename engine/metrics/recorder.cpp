@@ -33,14 +33,11 @@ Recorder::Recorder(RecorderOptions options)
     : options_(std::move(options)),
       groups_(kMaxStatGroups, GroupStats(options_.exact_limit)),
       replicas_(options_.num_replicas),
-      over_limits_(options_.num_replicas * kMaxStatGroups) {
+      over_steps_(options_.num_replicas * kMaxClasses) {
   CHECK_INVARIANT(!options_.classes.empty());
   CHECK_INVARIANT(options_.classes.size() <= kMaxClasses, options_.classes.size());
-  for (std::size_t i = 0; i < over_limits_.size(); ++i) {
-    const std::size_t traffic_class = i % kMaxClasses;
-    if (traffic_class >= options_.classes.size()) continue;
-    const auto& limit = options_.classes[traffic_class].slo.itl;
-    if (limit) over_limits_[i].limit_ns = to_ns(*limit);
+  for (std::size_t c = 0; c < options_.classes.size(); ++c) {
+    if (const auto& limit = options_.classes[c].slo.itl) itl_limits_.push_back({c, *limit});
   }
 }
 
@@ -51,8 +48,14 @@ void Recorder::count_in_system(Time at, std::int64_t change) {
   in_system_ += change;
 }
 
-void Recorder::on_arrived(const RequestSpec& request, Time) {
+void Recorder::count_unrouted(Time now, std::int64_t change) {
+  unrouted_now_[0] += change;
+  unrouted_.hold(now, unrouted_now_);
+}
+
+void Recorder::on_arrived(const RequestSpec& request, Time now) {
   count_in_system(request.arrival, 1);
+  count_unrouted(now, 1);
   trend_.add_arrival(request.arrival);
   ++groups_[request.stat_group].arrived;
   if (!is_measured(request.stat_group)) return;
@@ -60,10 +63,12 @@ void Recorder::on_arrived(const RequestSpec& request, Time) {
   last_arrival_ = std::max(last_arrival_, request.arrival);
 }
 
-void Recorder::on_routed(const RequestSpec& request, ReplicaId replica, Time) {
+void Recorder::on_routed(const RequestSpec& request, ReplicaId replica, Time now) {
+  count_unrouted(now, -1);
   ++replicas_[raw(replica)].in_system;
-  if (over_limit(replica, request.stat_group).limit_ns == 0) return;
-  over_counts_.insert(raw(request.id), {}).first->replica = replica;
+  if (options_.classes[raw(request.traffic_class)].slo.itl) {
+    over_limits_.insert(raw(request.id), {}).first->replica = replica;
+  }
 }
 
 ReplicaStats& Recorder::settle(ReplicaId replica, Time now) {
@@ -99,30 +104,41 @@ void Recorder::on_step_done(ReplicaId replica, StepId, const StepShape& shape, T
     r.padding_tokens += shape.graph_size - shape.tokens;
   }
   ++r.steps_by_tokens[token_bucket(shape.tokens)];
+  for (const ItlLimit& itl : itl_limits_) {
+    const bool over = end - r.step_end > itl.limit;
+    over_steps(replica, ClassId{static_cast<std::uint8_t>(itl.traffic_class)}) += over ? 1 : 0;
+  }
   // Steps in flight together overlap; the time they share is counted once.
   r.busy_ns += to_ns(end - std::max(planned, r.step_end));
   r.step_end = end;
 }
 
-void Recorder::on_gaps(
-    ReplicaId replica, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) {
+void Recorder::on_gaps(ReplicaId, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) {
   groups_[static_cast<std::size_t>(stat_group)].itl.add(to_ns(gap), count);
   if (is_measured(stat_group)) seconds_.add_tokens(end, count);
   if (in_window(end)) window_tokens_ += count;
-  OverLimit& over = over_limit(replica, stat_group);
-  if (over.limit_ns == 0 || to_ns(gap) <= over.limit_ns) return;
-  if (one == kNoRequest) {
-    ++over.steps;
-  } else if (OverCount* own = over_counts_.find(raw(one))) {
-    ++own->own;
-  }
+  if (one == kNoRequest || itl_limits_.empty()) return;
+  const auto traffic_class = ClassId{static_cast<std::uint8_t>(stat_group % kMaxClasses)};
+  if (OverLimit* over = over_limits_.find(raw(one))) add_own_gap(*over, traffic_class, gap, end);
+}
+
+// A request that advances every other step misses all common gaps: where the count at its previous token is
+// known, the steps since then are taken out. Where it is not, they stay in, so the request is judged too
+// strictly, never mildly.
+void Recorder::add_own_gap(OverLimit& over, ClassId traffic_class, Duration gap, Time end) {
+  const std::int64_t count = over_steps(over.replica, traffic_class);
+  if (over.known_token == end - gap) over.common_before += count - over.known_count;
+  over.known_token = end;
+  over.known_count = count;
+  over.own += gap > *options_.classes[raw(traffic_class)].slo.itl ? 1 : 0;
 }
 
 void Recorder::on_first_token(const RequestSpec& request, Time now) {
   if (is_measured(request.stat_group)) seconds_.add_tokens(now, 1);
   if (in_window(now)) ++window_tokens_;
-  if (OverCount* counts = over_counts_.find(raw(request.id))) {
-    counts->at_first_token = over_limit(counts->replica, request.stat_group).steps;
+  if (OverLimit* over = over_limits_.find(raw(request.id))) {
+    over->common_before = over->known_count = over_steps(over->replica, request.traffic_class);
+    over->known_token = now;
   }
 }
 
@@ -141,7 +157,9 @@ void Recorder::on_end(const RequestRecord& record) {
     group.cached += record.cached;
   }
   if (is_measured(record.stat_group)) last_end_ = std::max(last_end_, record.end);
-  if (record.replica != kNoReplica) {
+  if (record.replica == kNoReplica) {
+    count_unrouted(record.end, -1);
+  } else {
     ReplicaStats& replica = replicas_[raw(record.replica)];
     if (--replica.in_system == 0) {
       // No plan follows until somebody comes: nothing is held, and no block is in use.
@@ -189,11 +207,11 @@ void Recorder::add_finished(GroupStats& group, const RequestRecord& record, std:
 }
 
 std::int64_t Recorder::take_over_gaps(const RequestRecord& record) {
-  const OverCount* counts = over_counts_.find(raw(record.id));
-  if (counts == nullptr) return 0;
-  const std::int64_t common = over_limit(counts->replica, record.stat_group).steps - counts->at_first_token;
-  const std::int64_t all = common + counts->own;
-  over_counts_.erase(raw(record.id));
+  const OverLimit* over = over_limits_.find(raw(record.id));
+  if (over == nullptr) return 0;
+  const std::int64_t common = over_steps(over->replica, record.traffic_class) - over->common_before;
+  const std::int64_t all = common + over->own;
+  over_limits_.erase(raw(record.id));
   return all;
 }
 
@@ -212,6 +230,7 @@ void Recorder::finish(Time end, RunState state) {
   }
   state_ = state;
   end_ = std::max(end, end_);
+  unrouted_.settle(end_);
   for (std::size_t i = 0; i < replicas_.size(); ++i) {
     settle(ReplicaId{static_cast<std::uint16_t>(i)}, end_).held.settle(end_);
   }

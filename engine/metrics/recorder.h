@@ -41,7 +41,7 @@ class Recorder final : public Observer {
   void on_routed(const RequestSpec& request, ReplicaId replica, Time now) override;
   void on_plan(const StepPlan& plan) override;
   void on_step_done(ReplicaId replica, StepId step, const StepShape& shape, Time planned, Time end) override;
-  // The gaps of a step come before the first tokens and ends of the same step.
+  // on_step_done comes before the first tokens, single gaps and ends of that step.
   void on_gaps(
       ReplicaId replica, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) override;
   void on_first_token(const RequestSpec& request, Time now) override;
@@ -57,6 +57,8 @@ class Recorder final : public Observer {
   // By stat group: measured classes first, then the others.
   const std::vector<GroupStats>& groups() const { return groups_; }
   const std::vector<ReplicaStats>& replicas() const { return replicas_; }
+  // Requests that arrived and are with no replica yet, under the first reason.
+  const HeldTime& unrouted() const { return unrouted_; }
   const SecondSeries& seconds() const { return seconds_; }
   const TrendSeries& trend() const { return trend_; }
   std::int64_t in_system() const { return in_system_; }
@@ -73,34 +75,41 @@ class Recorder final : public Observer {
   std::int64_t window_tokens() const { return window_tokens_; }
 
  private:
-  // Steps of one replica and stat group whose common gap exceeded slo.itl.
-  struct OverLimit {
-    std::int64_t limit_ns = 0;  // 0: no limit
-    std::int64_t steps = 0;
+  // A class with slo.itl.
+  struct ItlLimit {
+    std::size_t traffic_class = 0;
+    Duration limit{};
   };
-
-  // The count of those steps when the request got its first token, and its own long gaps after missed steps.
-  struct OverCount {
+  // Gaps above slo.itl of one request. Those of steps in which it advanced like everybody are a difference of
+  // the replica's running count; those after steps it missed are its own.
+  struct OverLimit {
     ReplicaId replica = kNoReplica;
-    std::int64_t at_first_token = 0;
+    std::int64_t common_before =
+        0;  // the running count at the first token, plus what was never this request's
     std::int64_t own = 0;
+    Time known_token = kTimeNever;  // a token at which the running count is known
+    std::int64_t known_count = 0;
   };
 
   bool in_window(Time t) const { return t >= options_.measure_from && t < options_.measure_to; }
   ReplicaStats& settle(ReplicaId replica, Time now);
-  OverLimit& over_limit(ReplicaId replica, int stat_group) {
-    constexpr std::size_t kGroups = kMaxStatGroups;
-    return over_limits_[raw(replica) * kGroups + static_cast<std::size_t>(stat_group)];
+  std::int64_t& over_steps(ReplicaId replica, ClassId traffic_class) {
+    return over_steps_[raw(replica) * static_cast<std::size_t>(kMaxClasses) + raw(traffic_class)];
   }
   void count_in_system(Time at, std::int64_t change);
+  void count_unrouted(Time now, std::int64_t change);
+  void add_own_gap(OverLimit& over, ClassId traffic_class, Duration gap, Time end);
   void add_finished(GroupStats& group, const RequestRecord& record, std::int64_t over_gaps);
   std::int64_t take_over_gaps(const RequestRecord& record);
 
   RecorderOptions options_;
   std::vector<GroupStats> groups_;
   std::vector<ReplicaStats> replicas_;
-  std::vector<OverLimit> over_limits_;
-  FlatMap<std::uint64_t, OverCount> over_counts_;  // by request in the system, where the class has slo.itl
+  std::vector<ItlLimit> itl_limits_;
+  std::vector<std::int64_t> over_steps_;  // by replica and class: steps whose common gap exceeded the limit
+  FlatMap<std::uint64_t, OverLimit> over_limits_;  // by request in the system, where the class has slo.itl
+  HeldTime unrouted_;
+  HeldCounts unrouted_now_{};
   SecondSeries seconds_;
   TrendSeries trend_;
   RunState state_ = RunState::kInterrupted;

@@ -115,7 +115,7 @@ UsageReport usage_of(const Recorder& recorder) {
 void add_limits(Report& report, const Recorder& recorder) {
   std::vector<const HeldTime*> held;
   for (const ReplicaStats& r : recorder.replicas()) held.push_back(&r.held);
-  const std::vector<HeldCounts> minutes = sum_minutes(held);
+  const std::vector<MinuteCounts> minutes = sum_minutes(held, recorder.unrouted());
   report.minutes = limits_by_minute(minutes, report.end);
   report.reasons = rank_reasons(minutes);
   report.limits = rank_limits(minutes);

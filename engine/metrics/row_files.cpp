@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/base/text.h"
 #include "engine/metrics/slo.h"
 
@@ -17,7 +18,8 @@ constexpr std::string_view kRequestColumns =
     "tokens\n";
 
 constexpr std::string_view kStepColumns =
-    "replica,step,planned_ns,tokens,sequences,decode_sequences,decode_context_tokens,max_context_tokens,"
+    "replica,step,planned_ns,end_ns,tokens,sequences,decode_sequences,decode_context_tokens,max_context_"
+    "tokens,"
     "prefill_sequences,prefill_tokens,sampled_rows,new_sequences,graph_size,running,waiting,used_blocks,free_"
     "blocks";
 
@@ -82,7 +84,8 @@ void RequestsCsv::on_end(const RequestRecord& r) {
   row.integer(r.waste_at_end.value).integer(r.held_at_end.value).end();
 }
 
-StepsCsv::StepsCsv(std::string path) : file_(std::move(path)) {
+StepsCsv::StepsCsv(std::string path, std::size_t num_replicas)
+    : file_(std::move(path)), in_flight_(num_replicas) {
   file_.append(kStepColumns);
   for (int reason = 0; reason < kNumHeldReasons; ++reason) {
     file_.append(",held_");
@@ -91,15 +94,26 @@ StepsCsv::StepsCsv(std::string path) : file_(std::move(path)) {
   file_.append('\n');
 }
 
+// A plan without tokens is no step.
 void StepsCsv::on_plan(const StepPlan& plan) {
-  const StepShape& s = plan.shape;
+  if (plan.shape.tokens == 0) return;
+  in_flight_[raw(plan.replica)].push_back(
+      {plan.step, plan.running, plan.waiting, plan.used_blocks, plan.free_blocks, plan.held});
+}
+
+void StepsCsv::on_step_done(ReplicaId replica, StepId step, const StepShape& s, Time planned, Time end) {
+  std::deque<Planned>& waiting = in_flight_[raw(replica)];
+  CHECK_INVARIANT(!waiting.empty(), raw(replica), raw(step));
+  const Planned p = waiting.front();
+  waiting.pop_front();
+  CHECK_INVARIANT(p.step == step, raw(p.step), raw(step));
   Row row(file_);
-  row.integer(raw(plan.replica)).integer(static_cast<std::int64_t>(raw(plan.step))).time(plan.time);
+  row.integer(raw(replica)).integer(static_cast<std::int64_t>(raw(step))).time(planned).time(end);
   row.integer(s.tokens).integer(s.sequences).integer(s.decode_sequences).integer(s.decode_context);
   row.integer(s.max_context).integer(s.prefill_sequences).integer(s.prefill_tokens).integer(s.sampled_rows);
-  row.integer(s.new_sequences).integer(s.graph_size).integer(plan.running).integer(plan.waiting);
-  row.integer(plan.used_blocks.value).integer(plan.free_blocks.value);
-  for (const std::int64_t held : plan.held) row.integer(held);
+  row.integer(s.new_sequences).integer(s.graph_size).integer(p.running).integer(p.waiting);
+  row.integer(p.used.value).integer(p.free.value);
+  for (const std::int64_t held : p.held) row.integer(held);
   row.end();
 }
 

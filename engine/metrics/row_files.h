@@ -1,6 +1,8 @@
 // requests.csv (a line a request, as it ends) and steps.csv (a line a step), streamed.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,14 +26,26 @@ class RequestsCsv final : public Observer {
   std::vector<std::string> class_names_;
 };
 
+// A row when the step ends, with the state of the replica after its plan.
 class StepsCsv final : public Observer {
  public:
-  explicit StepsCsv(std::string path);
+  StepsCsv(std::string path, std::size_t num_replicas);
   void on_plan(const StepPlan& plan) override;
+  void on_step_done(ReplicaId replica, StepId step, const StepShape& shape, Time planned, Time end) override;
   void commit() { file_.commit(); }
 
  private:
+  struct Planned {
+    StepId step{0};
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;
+    Blocks used{};
+    Blocks free{};
+    std::array<std::int64_t, kNumHeldReasons> held{};
+  };
+
   OutputFile file_;
+  std::vector<std::deque<Planned>> in_flight_;  // by replica
 };
 
 // The gaps between the tokens of each request, in order of id, as JSON Lines: {"id":0,"itls_ns":[...]}.

@@ -1,6 +1,8 @@
 // If this fails, a report names the wrong limit or the wrong minute.
 #include "engine/metrics/attribution.h"
 
+#include <algorithm>
+
 #include "tests/support/catch.h"
 
 namespace servetwin {
@@ -9,6 +11,12 @@ namespace {
 Time at_s(std::int64_t seconds) { return time_at_ns(seconds * 1'000'000'000); }
 
 constexpr std::int64_t kSecond = 1'000'000'000;
+
+MinuteCounts minute_of(const HeldCounts& counts) {
+  MinuteCounts minute{};
+  std::copy(counts.begin(), counts.end(), minute.begin());
+  return minute;
+}
 
 HeldCounts held(HeldReason reason, std::int64_t requests) {
   HeldCounts counts{};
@@ -58,7 +66,7 @@ TEST_CASE("a minute is named after more than half of its held time, else mixed; 
   half[static_cast<std::size_t>(HeldReason::kSeqsCap)] = 50 * kSecond;
   HeldCounts more = half;
   more[static_cast<std::size_t>(HeldReason::kHeadOfLine)] = 1;
-  const auto limits = limits_by_minute({half, more, HeldCounts{}}, at_s(180));
+  const auto limits = limits_by_minute({minute_of(half), minute_of(more), MinuteCounts{}}, at_s(180));
   CHECK(limits[0].limit == Limit::kMixed);
   CHECK(limits[0].share == 0.5);
   CHECK(limits[1].limit == Limit::kKvMemory);
@@ -66,7 +74,7 @@ TEST_CASE("a minute is named after more than half of its held time, else mixed; 
 }
 
 TEST_CASE("the mean of a last, partial minute is over that part") {
-  const auto limits = limits_by_minute({held(HeldReason::kKvGate, 30 * kSecond)}, at_s(15));
+  const auto limits = limits_by_minute({minute_of(held(HeldReason::kKvGate, 30 * kSecond))}, at_s(15));
   CHECK(limits[0].mean_held == 2.0);
 }
 
@@ -106,7 +114,7 @@ TEST_CASE("replicas add up and reasons rank by request time") {
   HeldTime b;
   b.hold(at_s(0), held(HeldReason::kSeqsCap, 3));
   b.settle(at_s(40));
-  const auto minutes = sum_minutes({&a, &b});
+  const auto minutes = sum_minutes({&a, &b}, HeldTime());
   REQUIRE(minutes.size() == 2);
   const auto limits = rank_limits(minutes);
   REQUIRE(limits.size() == 2);
@@ -115,6 +123,18 @@ TEST_CASE("replicas add up and reasons rank by request time") {
   CHECK(limits[1].request_seconds == 90.0);
   CHECK(limits[0].share == 120.0 / 210.0);
   CHECK(rank_reasons(minutes).size() == 2);
+}
+
+TEST_CASE("requests that no replica has are a limit of their own") {
+  HeldCounts two{};
+  two[0] = 2;
+  HeldTime unrouted;
+  unrouted.hold(at_s(0), two);
+  unrouted.settle(at_s(30));
+  const auto minutes = sum_minutes({}, unrouted);
+  CHECK(limits_by_minute(minutes, at_s(30))[0].limit == Limit::kRouting);
+  CHECK(std::string(rank_reasons(minutes)[0].name) == "unrouted");
+  CHECK(rank_limits(minutes)[0].request_seconds == 60.0);
 }
 
 }  // namespace

@@ -159,29 +159,37 @@ TEST_CASE("without an SLO nothing is good and nothing is promised") {
   CHECK(!report.measured.has_slo);
 }
 
-// A request with `gaps` common gaps, of which `long_gaps` last 60 ms and the others 40 ms, and whether it is
-// good under an ITL limit of 50 ms. `before` long gaps of others come before its first token.
-bool meets_itl_limit(int gaps, int long_gaps, int before, int own_long_gaps = 0) {
+// A replica whose steps take as long as told; one request gets its first token after `before` of them.
+struct StepClock {
+  Recorder recorder;
+  std::int64_t now = 100;
+
+  explicit StepClock(const Slo& slo) : recorder(with_slo(slo)) {}
+  void step(std::int64_t ms) {
+    recorder.on_step_done(ReplicaId{0}, StepId{1}, shape_of(8, 0), ms_time(now), ms_time(now + ms));
+    now += ms;
+  }
+};
+
+Slo itl_of_50_ms() {
   Slo slo;
   slo.itl = ms_span(50);
-  Recorder recorder(with_slo(slo));
+  return slo;
+}
+
+// Whether a request is good whose gaps are those of `gaps` steps, `long_gaps` of them 60 ms, the others 40
+// ms, where `before` long steps and the long one that gave the first token came earlier.
+bool meets_itl_limit(int gaps, int long_gaps, int before) {
+  StepClock clock(itl_of_50_ms());
+  Recorder& recorder = clock.recorder;
   const RequestSpec a = spec_of(0, 0);
   arrive(recorder, a);
-  std::int64_t now = 100;
-  for (int i = 0; i < before; ++i)
-    recorder.on_gaps(ReplicaId{0}, 0, ms_span(60), 7, ms_time(now++), kNoRequest);
-  recorder.on_first_token(a, ms_time(now));
-  const std::int64_t first = now;
-  for (int i = 0; i < gaps; ++i) {
-    const std::int64_t gap = i < long_gaps ? 60 : 40;
-    now += gap;
-    recorder.on_gaps(ReplicaId{0}, 0, ms_span(gap), 8, ms_time(now), kNoRequest);
-  }
-  for (int i = 0; i < own_long_gaps; ++i) {
-    now += 90;
-    recorder.on_gaps(ReplicaId{0}, 0, ms_span(90), 1, ms_time(now), RequestId{0});
-  }
-  recorder.on_end(finished(a, first, now, gaps + own_long_gaps + 1));
+  for (int i = 0; i <= before; ++i) clock.step(60);
+  recorder.on_first_token(a, ms_time(clock.now));
+  const std::int64_t first = clock.now;
+  for (int i = gaps; i > 0; --i) clock.step(i <= long_gaps ? 60 : 40);
+  recorder.on_end(finished(a, first, clock.now, gaps + 1));
+  recorder.on_gaps(ReplicaId{0}, 0, ms_span(60), 8, ms_time(clock.now), kNoRequest);
   return recorder.groups()[0].good == 1;
 }
 
@@ -190,20 +198,44 @@ TEST_CASE("slo.itl lets one gap in a hundred of the request itself exceed the li
   CHECK(!meets_itl_limit(100, 2, 0));
   CHECK(meets_itl_limit(200, 2, 50));
   CHECK(!meets_itl_limit(50, 1, 0));
-  CHECK(meets_itl_limit(99, 0, 0, 1));
-  CHECK(!meets_itl_limit(100, 1, 0, 1));
+  CHECK(meets_itl_limit(50, 0, 3));
+}
+
+TEST_CASE("a request that advances every other step is judged by its own gaps only") {
+  const auto good = [](std::int64_t step_ms, std::int64_t gap_ms) {
+    StepClock clock(itl_of_50_ms());
+    const RequestSpec a = spec_of(0, 0);
+    arrive(clock.recorder, a);
+    clock.step(step_ms);
+    clock.recorder.on_first_token(a, ms_time(clock.now));
+    const std::int64_t first = clock.now;
+    for (int i = 0; i < 10; ++i) {
+      clock.step(gap_ms - step_ms);
+      clock.step(step_ms);
+      clock.recorder.on_gaps(ReplicaId{0}, 0, ms_span(gap_ms), 1, ms_time(clock.now), RequestId{0});
+    }
+    clock.recorder.on_end(finished(a, first, clock.now, 11));
+    return clock.recorder.groups()[0].good == 1;
+  };
+  CHECK(good(20, 50));
+  CHECK(!good(20, 51));
 }
 
 TEST_CASE("the long gap of a single request is not charged to the others") {
-  Slo slo;
-  slo.itl = ms_span(50);
-  Recorder recorder(with_slo(slo));
+  StepClock clock(itl_of_50_ms());
+  Recorder& recorder = clock.recorder;
   const RequestSpec a = spec_of(0, 0);
+  const RequestSpec b = spec_of(1, 0);
   arrive(recorder, a);
-  recorder.on_first_token(a, ms_time(10));
-  recorder.on_gaps(ReplicaId{0}, 0, ms_span(900), 1, ms_time(50), RequestId{7});
-  recorder.on_gaps(ReplicaId{0}, 0, ms_span(40), 1, ms_time(50), kNoRequest);
-  recorder.on_end(finished(a, 10, 50, 2));
+  arrive(recorder, b);
+  clock.step(20);
+  recorder.on_first_token(a, ms_time(clock.now));
+  recorder.on_first_token(b, ms_time(clock.now));
+  for (int i = 0; i < 3; ++i) clock.step(40);
+  recorder.on_gaps(ReplicaId{0}, 0, ms_span(120), 1, ms_time(clock.now), RequestId{1});
+  recorder.on_end(finished(a, 120, clock.now, 4));
+  CHECK(recorder.groups()[0].good == 1);
+  recorder.on_end(finished(b, 120, clock.now, 2));
   CHECK(recorder.groups()[0].good == 1);
 }
 
