@@ -108,6 +108,22 @@ TEST_CASE("after a victim before the cursor left nobody is passed over") {
   });
 }
 
+// The head of the running list is its own victim, which ends the loop with nothing scheduled.
+TEST_CASE("a plan that only preempts is followed by another at once") {
+  GoldenSetup setup = priority_setup();
+  setup.engine.num_blocks = Blocks{3};
+  on_each(setup, [](GoldenRig& rig) {
+    rig.arrive(ranked(0, 1, 1, 15));
+    CHECK(rig.step() == "0:15");
+    rig.arrive(ranked(1, 0, 2, 15));
+    CHECK(rig.step() == "0:1 1:15");
+    CHECK(rig.last().free == 0);
+    CHECK(rig.plan() == "1:1");
+    CHECK(rig.preempted() == "0");
+    CHECK(rig.last().free == 1);
+  });
+}
+
 TEST_CASE("without the full-sequence gate a prompt enters and is preempted in turn") {
   on_each(thrashing_setup(false), [](GoldenRig& rig) {
     rig.arrive(request(0, 64));
@@ -151,6 +167,20 @@ TEST_CASE("a watermark keeps blocks free only while something else runs") {
     rig.arrive(request(3, 40));
     CHECK(rig.step() == "1:1 3:40");
   });
+}
+
+TEST_CASE("the watermark is a share of the pool with its null block, rounded down") {
+  for (const std::int64_t pool : {19, 20}) {  // 1.9 and 2 blocks
+    GoldenSetup setup = roomy_setup();
+    setup.engine.num_blocks = Blocks{pool};
+    setup.engine.watermark = 0.1;
+    on_each(setup, [pool](GoldenRig& rig) {
+      rig.arrive(request(0, 16));
+      CHECK(rig.step() == "0:16");
+      rig.arrive(request(1, 16 * (pool - 4)));  // leaves one block free
+      CHECK(rig.step() == (pool == 19 ? "0:1 1:240" : "0:1"));
+    });
+  }
 }
 
 }  // namespace servetwin

@@ -151,6 +151,47 @@ TEST_CASE("a step in flight at a forced reset brings no token") {
   });
 }
 
+// The third step, in flight when the request stops, computes KV that is never confirmed.
+TEST_CASE("with speculated outputs a block is shared only when its tokens are computed and back") {
+  GoldenSetup setup = roomy_setup();
+  setup.engine.block_size = Tokens{1};
+  setup.engine.max_num_seqs = 1;
+  setup.engine.in_flight = {2, true};
+  on_each(setup, [](GoldenRig& rig) {
+    RequestSpec spec = request_of(0, {part(1, 1)}, 5);
+    spec.continues_content = true;
+    rig.arrive(spec);
+    CHECK(rig.plan() == "0:1");
+    CHECK(rig.plan() == "0:1");
+    rig.finish(1);
+    CHECK(rig.plan() == "0:1");
+    rig.finish(2, {kFirst});
+    rig.arrive(request_of(1, {part(1, 4)}));
+    CHECK(rig.plan() == "1:2");
+    CHECK(rig.hits() == "1:2");
+  });
+}
+
+TEST_CASE("a head refused for memory enters as soon as a decoder writes the block it lacks") {
+  GoldenSetup setup = roomy_setup();
+  setup.engine.num_blocks = Blocks{3};
+  setup.engine.max_model_len = Tokens{32};
+  GoldenScenario scenario{setup, {}, {std::chrono::milliseconds(10)}};
+  RequestSpec writer = request_of(0, {part(1, 12)}, 9);
+  writer.continues_content = true;
+  RequestSpec reader = request_of(1, {part(1, 16), part(2, 6)}, 9);
+  reader.arrival = kTimeZero + std::chrono::milliseconds(5);
+  scenario.jobs = {{writer, 10, kTimeNever, kTimeNever}, {reader, 10, kTimeNever, kTimeNever}};
+  for (const GoldenKind& kind : golden_kinds()) {
+    INFO("on the " << kind.name);
+    const GoldenRun run = run_scenario(*kind.make(setup), scenario);
+    REQUIRE(run.steps.size() > 5);
+    for (std::size_t i = 1; i < 4; ++i) CHECK(to_text(run.steps[i].tokens) == "0:1");
+    CHECK(to_text(run.steps[4].tokens) == "0:1 1:6");
+    CHECK(to_text(run.steps[4].admitted) == "1:16");
+  }
+}
+
 TEST_CASE("another salt or adapter shares nothing") {
   on_each(roomy_setup(), [](GoldenRig& rig) {
     const std::uint64_t salts[] = {0, 1, 1, 2, 0};

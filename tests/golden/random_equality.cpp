@@ -78,6 +78,16 @@ TEST_CASE("many random scenarios are scheduled as the rules say, step by step", 
   check_equal(1000000, 100000);
 }
 
+TEST_CASE("the shortcut gives the digests of the plain loop") {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    const GoldenScenario scenario = random_scenario(seed, 1, false);
+    const GoldenRun plain = run_scenario(*make_core<true>(scenario.setup), scenario);
+    const GoldenRun shortcut = run_scenario(*make_core<false>(scenario.setup), scenario);
+    INFO("seed " << seed << '\n' << to_text(scenario));
+    REQUIRE(plain.digests == shortcut.digests);
+  }
+}
+
 TEST_CASE("the oracle keeps the invariants and leaves nobody behind") {
   std::int64_t preemptions = 0;
   std::int64_t hits = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "engine/base/check.h"
@@ -200,6 +201,9 @@ class CoreDriver final : public GoldenDriver, private Executor {
     CHECK_INVARIANT(plan.shape.sampled_rows == std::ssize(trace.sampled));
     CHECK_INVARIANT(plan.shape.new_sequences == std::ssize(trace.admitted));
     CHECK_INVARIANT(plan.running == std::ssize(running_));
+    // Whoever does not advance is held for one reason.
+    const std::int64_t held = std::accumulate(plan.held.begin(), plan.held.end(), std::int64_t{0});
+    CHECK_INVARIANT(held + plan.shape.sequences == plan.running + plan.waiting, held, plan.running, plan.waiting);
     if (!plain_) return;
     CHECK_INVARIANT(plan.rows.size() == trace.tokens.size());
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {

@@ -153,7 +153,7 @@ void NaiveScheduler::plan_running(Draft& draft) {
     const std::int64_t tokens = gap(request, draft.budget);
     if (waits_for_output || finishes_with_in_flight(request) || tokens == 0) {
       draft.explained.insert(id);
-      hold(draft, HeldReason::kInFlight);
+      ++held(draft, HeldReason::kInFlight);
       ++cursor;
       continue;
     }
@@ -168,7 +168,7 @@ void NaiveScheduler::plan_running(Draft& draft) {
   }
   for (const RequestId id : running_) {
     if (draft.tokens.count(id) + draft.explained.count(id) > 0) continue;
-    hold(draft, draft.budget == 0 ? HeldReason::kTokenBudget : HeldReason::kKvAllocation);
+    ++held(draft, draft.budget == 0 ? HeldReason::kTokenBudget : HeldReason::kKvAllocation);
   }
 }
 
@@ -181,6 +181,7 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
       draft.budget += scheduled->second;
       draft.tokens.erase(scheduled);
     }
+    if (draft.explained.erase(loser) > 0) --held(draft, HeldReason::kInFlight);
     std::erase(running_, loser);
     preempt(loser);
     draft.any_preempted = true;
@@ -223,7 +224,7 @@ void NaiveScheduler::plan_waiting(Draft& draft) {
       if (blocked(requests_.at(id))) {
         aside.push_back(id);
       } else if (const std::optional<HeldReason> refusal = try_admit(draft, id)) {
-        hold(draft, *refusal);
+        ++held(draft, *refusal);
         draft.explained.insert(id);
         rest = *refusal == HeldReason::kTokenBudget ? *refusal : HeldReason::kHeadOfLine;
         break;
@@ -238,11 +239,11 @@ void NaiveScheduler::plan_waiting(Draft& draft) {
       const Request& request = requests_.at(id);
       if (draft.explained.count(id) > 0) continue;
       if (request.spec.waits_for != WaitsFor::kNothing) {
-        hold(draft, HeldReason::kBlocked);
+        ++held(draft, HeldReason::kBlocked);
       } else if (request.steps_in_flight > 0 && !draft.any_preempted) {
-        hold(draft, HeldReason::kInFlight);
+        ++held(draft, HeldReason::kInFlight);
       } else {
-        hold(draft, *rest);
+        ++held(draft, *rest);
       }
     }
   }
@@ -311,8 +312,8 @@ void NaiveScheduler::commit(Draft& draft) {
   trace.free_ids = kv_.free_ids();
 }
 
-void NaiveScheduler::hold(Draft& draft, HeldReason reason) {
-  ++draft.trace.held[static_cast<std::size_t>(reason)];
+std::int64_t& NaiveScheduler::held(Draft& draft, HeldReason reason) {
+  return draft.trace.held[static_cast<std::size_t>(reason)];
 }
 
 bool NaiveScheduler::comes_before(RequestId a, RequestId b) const {

@@ -69,7 +69,7 @@ class NaiveScheduler final : public GoldenDriver {
   std::optional<HeldReason> try_admit(Draft& draft, RequestId id);
   bool next_is_skipped() const;
   void commit(Draft& draft);
-  void hold(Draft& draft, HeldReason reason);
+  static std::int64_t& held(Draft& draft, HeldReason reason);
 
   void enqueue(RequestId id);
   bool comes_before(RequestId a, RequestId b) const;
