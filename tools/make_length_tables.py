@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Makes engine/workload/length_figures.cpp: quantiles of prompt and answer lengths of recorded traffic.
-# Usage: tools/make_length_tables.py DATA_DIR > engine/workload/length_figures.cpp
+# Usage: tools/make_length_tables.py DATA_DIR | clang-format > engine/workload/length_figures.cpp
 import csv
 import sys
 
