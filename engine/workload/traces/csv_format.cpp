@@ -69,16 +69,23 @@ const Column* find_column(const Layout& layout, std::string_view name) {
   return found == layout.columns.end() ? nullptr : &*found;
 }
 
-// The fields, without one trailing comma. Quotes are refused before, so every comma separates.
+// Quotes are refused before, so every comma separates.
 void split_fields(std::string_view line, std::vector<std::string_view>& fields) {
   fields.clear();
-  if (!line.empty() && line.back() == ',') line.remove_suffix(1);
   while (true) {
     const std::size_t comma = line.find(',');
     fields.push_back(line.substr(0, comma));
     if (comma == std::string_view::npos) return;
     line.remove_prefix(comma + 1);
   }
+}
+
+// The names of a header, without what a trailing comma adds.
+std::vector<std::string_view> header_names(std::string_view header) {
+  std::vector<std::string_view> names;
+  split_fields(header, names);
+  if (names.size() > 1 && names.back().empty()) names.pop_back();
+  return names;
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -128,6 +135,8 @@ class CsvFormat final : public TraceFormat {
       return bad("quoted fields are not read", "write the numbers without quotes");
     }
     split_fields(line, fields_);
+    if (fields_.size() == columns_.size() + 1 && fields_.back().empty())
+      fields_.pop_back();  // a trailing comma
     if (fields_.size() != columns_.size()) {
       return bad(
           std::to_string(fields_.size()) + " fields where the header has " + std::to_string(columns_.size()),
@@ -266,8 +275,7 @@ bool has_field(const std::vector<Column>& columns, Field field) {
 }  // namespace
 
 TraceFormatKind csv_kind_of(std::string_view header) {
-  std::vector<std::string_view> names;
-  split_fields(header, names);
+  const std::vector<std::string_view> names = header_names(header);
   for (const Layout& layout : layouts()) {
     for (const std::string_view name : names) {
       const Column* column = find_column(layout, name);
@@ -282,8 +290,7 @@ std::unique_ptr<TraceFormat> make_csv_format(TraceFormatKind kind,
                                              const std::string& file,
                                              std::int64_t line) {
   const Layout& layout = layout_of(kind);
-  std::vector<std::string_view> names;
-  split_fields(header, names);
+  const std::vector<std::string_view> names = header_names(header);
   std::vector<Column> columns;
   const std::string known = "known columns: " + join(names_of(layout), ", ");
   for (const std::string_view name : names) {
