@@ -30,7 +30,8 @@ std::vector<PathStep> split_path(const std::string& path, const std::string& who
   while (at < path.size()) {
     if (path[at] == '[') {
       const std::size_t end = path.find(']', at);
-      if (end == std::string::npos || steps.empty()) refuse_assignment(whole, "a list index is written name[0]");
+      if (end == std::string::npos || steps.empty())
+        refuse_assignment(whole, "a list index is written name[0]");
       const auto index = parse_integer(path.substr(at + 1, end - at - 1));
       if (!index || *index.value < 0) refuse_assignment(whole, "a list index is a number from 0");
       steps.push_back({"", *index.value});

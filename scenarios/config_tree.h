@@ -15,12 +15,13 @@ inline constexpr const char* kOriginDefault = "default";
 inline constexpr const char* kOriginModel = "model";
 inline constexpr const char* kOriginPreset = "preset";
 
-// Lays `over` upon `base`: maps merge key by key, everything else is replaced. A map that chooses its kind (`model`,
-// `process` or `name`) differently from the one below replaces it whole, since its other keys mean something else.
+// Lays `over` upon `base`: maps merge key by key, everything else is replaced. A map that chooses its kind
+// (`model`, `process` or `name`) differently from the one below replaces it whole, since its other keys mean
+// something else.
 void overlay(ConfigNode& base, const ConfigNode& over);
 
-// Applies `a.b[0].c=VALUE`, VALUE being YAML: a path that is not there is made, so that a misspelt one is reported
-// by the reader with the nearest name. Throws ConfigError CFG018 for what is no assignment.
+// Applies `a.b[0].c=VALUE`, VALUE being YAML: a path that is not there is made, so that a misspelt one is
+// reported by the reader with the nearest name. Throws ConfigError CFG018 for what is no assignment.
 void apply_override(ConfigNode& root, const std::string& assignment);
 
 // The node at a dotted path below `root`, or null.

@@ -1,14 +1,13 @@
 // Opens, measures and checks a text before any parser sees it.
 #include "scenarios/input_text.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -37,7 +36,8 @@ class FileHandle {
 }
 
 [[noreturn]] void refuse_size(const std::string& file) {
-  refuse(file, "CFG004", "larger than 16 MiB", "a scenario is a few kB; data belong into a trace file that it names");
+  refuse(file, "CFG004", "larger than 16 MiB",
+         "a scenario is a few kB; data belong into a trace file that it names");
 }
 
 // FIFOs would block for ever and directories give no text, so the kind is known before anything is read.
@@ -56,7 +56,8 @@ int open_regular(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) {
     const int why = errno;
     if (why == ENOENT) refuse(path, "CFG001", "no such file", "check the path");
-    refuse(path, "CFG003", std::string("cannot be read: ") + std::strerror(why), "check the path and its permissions");
+    refuse(path, "CFG003", std::string("cannot be read: ") + std::strerror(why),
+           "check the path and its permissions");
   }
   check_kind(path, status);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -66,7 +67,8 @@ int open_regular(const std::string& path) {
   return descriptor;
 }
 
-// Length of the UTF-8 sequence at `i`, or 0: overlong forms, surrogates and values above U+10FFFF are no UTF-8.
+// Length of the UTF-8 sequence at `i`, or 0: overlong forms, surrogates and values above U+10FFFF are no
+// UTF-8.
 std::size_t utf8_length(const std::string& text, std::size_t i) {
   const auto byte = [&](std::size_t k) {
     return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : std::uint8_t{0};
@@ -101,7 +103,8 @@ std::optional<Problem> text_problem(const std::string& text, const std::string& 
     }
     const auto c = static_cast<unsigned char>(text[i]);
     if (is_control(c)) {
-      return Problem{"CFG006", place, "", "holds the control character " + std::to_string(int{c}), "remove it"};
+      return Problem{"CFG006", place, "", "holds the control character " + std::to_string(int{c}),
+                     "remove it"};
     }
     i += length;
     if (c == '\n') {
@@ -150,7 +153,8 @@ std::string read_input(const std::string& path) {
 std::string clean_text(std::string text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.size() > kMaxInputBytes) refuse_size(file);
-  const std::size_t start = text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0 ? kByteOrderMark.size() : 0;
+  const std::size_t start =
+      text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0 ? kByteOrderMark.size() : 0;
   std::string clean = with_plain_line_ends(text, start);
   if (auto problem = text_problem(clean, file)) throw ConfigError(std::move(*problem));
   if (clean.find_first_not_of(" \t\n") == std::string::npos) {

@@ -12,8 +12,8 @@ inline constexpr std::size_t kMaxInputLine = std::size_t{64} << 10;
 // The text of `path` ("-": standard input). Throws ConfigError for what is no readable, regular, small file.
 std::string read_input(const std::string& path);
 
-// Checks the text and brings it into one form: without byte order mark, lines ended by \n alone. Throws ConfigError
-// (named `file`) for empty text, bad UTF-8, control characters and overlong lines.
+// Checks the text and brings it into one form: without byte order mark, lines ended by \n alone. Throws
+// ConfigError (named `file`) for empty text, bad UTF-8, control characters and overlong lines.
 std::string clean_text(std::string text, const std::string& file);
 
 }  // namespace servetwin

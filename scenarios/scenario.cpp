@@ -1,9 +1,8 @@
 // Loads a scenario: file, files it extends, command line, defaults; then checks it as a whole.
 #include "scenarios/scenario.h"
 
-#include <openssl/evp.h>
-
 #include <array>
+#include <openssl/evp.h>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -23,7 +22,8 @@ std::string from_root(const std::string& assignment) {
   constexpr std::array<const char*, 4> kRootKeys = {"spec", "metadata", "apiVersion", "kind"};
   for (const std::string key : kRootKeys) {
     const std::size_t end = key.size();
-    if (starts_with(assignment, key) && assignment.size() > end && (assignment[end] == '.' || assignment[end] == '=')) {
+    if (starts_with(assignment, key) && assignment.size() > end &&
+        (assignment[end] == '.' || assignment[end] == '=')) {
       return assignment;
     }
   }
@@ -47,7 +47,8 @@ void replace_workload(ConfigNode& root, const std::string& workload) {
   if (!max_tokens.is_null()) make_path(root, "spec.workload.max_tokens") = max_tokens;
 }
 
-// Gives every value of `tree` the place and origin of the same key in `source`; what is not there is a default.
+// Gives every value of `tree` the place and origin of the same key in `source`; what is not there is a
+// default.
 void copy_origins(ConfigNode& tree, const ConfigNode* source, const std::string& path) {
   tree.path = path;
   tree.origin = source != nullptr && !source->is_null() ? source->origin : kOriginDefault;
@@ -62,16 +63,27 @@ void copy_origins(ConfigNode& tree, const ConfigNode* source, const std::string&
   }
 }
 
+// What a workload leaves out is absent, not a default: it has many parts that exclude each other.
+void drop_nulls(ConfigNode& node) {
+  std::erase_if(node.entries, [](const auto& entry) { return entry.second.is_null(); });
+  for (auto& [name, child] : node.entries) drop_nulls(child);
+  for (ConfigNode& item : node.items) drop_nulls(item);
+}
+
 Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides) {
   if (overrides.workload) replace_workload(root, *overrides.workload);
   for (const std::string& assignment : overrides.set) apply_override(root, from_root(assignment));
   rebase_files(root);
+  add_preset(root);
   std::vector<Problem> problems;
   Scenario scenario;
   scenario.source = file;
   scenario.document = read_params<ScenarioDocument>(root, problems);
-  complete_scenario(scenario.document, root, problems);
+  complete_scenario(scenario, root, problems);
   if (!problems.empty()) throw ConfigError(std::move(problems));
+  ConfigNode workload = write_params(scenario.workload);
+  drop_nulls(workload);
+  scenario.document.spec.workload = std::move(workload);
   scenario.resolved = write_params(scenario.document);
   copy_origins(scenario.resolved, &root, "");
   return scenario;
@@ -79,7 +91,9 @@ Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverride
 
 }  // namespace
 
-Scenario parse_scenario(const std::string& text, const std::string& file, const ScenarioOverrides& overrides) {
+Scenario parse_scenario(const std::string& text,
+                        const std::string& file,
+                        const ScenarioOverrides& overrides) {
   return finish(load_extended(text, file), file, overrides);
 }
 
@@ -110,7 +124,5 @@ std::string scenario_hash(const Scenario& scenario) {
   }
   return hex;
 }
-
-std::vector<FieldInfo> scenario_fields() { return describe_params<ScenarioDocument>(); }
 
 }  // namespace servetwin

@@ -90,9 +90,11 @@ ConfigNode load_chain(const std::string& text, const std::string& file, std::vec
   const std::string base_file = fs::exists(near) ? near : find_scenario(extends.text);
   chain.push_back(identity_of(file));
   if (std::find(chain.begin(), chain.end(), identity_of(base_file)) != chain.end()) {
-    refuse_extends(extends, base_file + " extends itself, by way of this file", "remove one of the `extends`");
+    refuse_extends(extends, base_file + " extends itself, by way of this file",
+                   "remove one of the `extends`");
   }
-  if (chain.size() >= kMaxExtends) refuse_extends(extends, "more than 16 files extend each other", "merge some");
+  if (chain.size() >= kMaxExtends)
+    refuse_extends(extends, "more than 16 files extend each other", "merge some");
   ConfigNode base = load_chain(read_input(base_file), base_file, chain);
   overlay(base, root);
   return base;
@@ -142,7 +144,8 @@ void rebase_files(ConfigNode& root) {
 void rewrite_files(ConfigNode& root, FileForm form) {
   change_files(root, [form](const ConfigNode&, const std::string& path) {
     const fs::path file(path);
-    return form == FileForm::kNameOnly ? file.filename().string() : fs::absolute(file).lexically_normal().string();
+    return form == FileForm::kNameOnly ? file.filename().string()
+                                       : fs::absolute(file).lexically_normal().string();
   });
 }
 

@@ -8,7 +8,8 @@
 
 namespace servetwin {
 
-// Folder with the shipped scenarios: of the source tree, of the installation, or beside the program; empty if none.
+// Folder with the shipped scenarios: of the source tree, of the installation, or beside the program; empty if
+// none.
 std::string shipped_scenarios_folder();
 // Short names of the shipped scenarios, sorted.
 std::vector<std::string> shipped_scenarios();
@@ -20,11 +21,11 @@ std::string find_scenario(const std::string& name_or_path);
 // Reads a scenario and lays it upon the file it `extends`, and that one upon its own. Throws ConfigError.
 ConfigNode load_extended(const std::string& text, const std::string& file);
 
-// Makes relative files named in a scenario relative to the working directory instead of to the scenario's own file.
-// What comes from the command line is so already.
+// Makes relative files named in a scenario relative to the working directory instead of to the scenario's own
+// file. What comes from the command line is so already.
 void rebase_files(ConfigNode& root);
-// Absolute paths in place of relative ones, for a copy of the scenario elsewhere; or file names alone, for a hash
-// that does not depend on where things lie.
+// Absolute paths in place of relative ones, for a copy of the scenario elsewhere; or file names alone, for a
+// hash that does not depend on where things lie.
 enum class FileForm { kAbsolute, kNameOnly };
 void rewrite_files(ConfigNode& root, FileForm form);
 

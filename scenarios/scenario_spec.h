@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "costmodels/memory_model.h"
+#include "engine/base/dtype.h"
 #include "engine/base/params.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
 #include "engine/serving/config.h"
+#include "engine/serving/preset.h"
 
 namespace servetwin {
 
@@ -41,14 +44,24 @@ struct InFlightSpec : InFlight {
   void fields(Visitor& v);
 };
 
+// The memory model's options; the fraction has a key of its own.
+struct MemorySpec : MemoryOptions {
+  template <class Visitor>
+  void fields(Visitor& v);
+};
+
 // `engine`: one replica's scheduler and KV cache. Defaults are those of vLLM V1.
 struct EngineSpec {
   std::string preset = "vllm-v1";
   std::optional<Tokens> max_model_len;
   std::optional<Blocks> num_blocks;
   std::optional<double> memory_fraction;
+  MemorySpec memory;
+  std::optional<DType> dtype;
+  std::optional<DType> kv_dtype;
   InFlightSpec in_flight;
-  ConfigNode rules;
+  RuleNames rules;
+  ConfigNode rule_parameters;
   EngineConfig config;  // the rest of the keys; what stands above is put into it when the run is put together
 
   template <class Visitor>
@@ -70,7 +83,8 @@ struct FrontEndSpec {
   std::int64_t servers = 1;
   Duration per_request{0};
   Duration per_token{0};
-  Duration output_delay{0};
+
+  bool is_modelled() const { return per_request > Duration{0} || per_token > Duration{0}; }
 
   template <class Visitor>
   void fields(Visitor& v);
@@ -90,7 +104,8 @@ struct InitialSpec {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v("kv_cache", kv_cache, "Prefix cache at the start: cold, or trace:FILE to fill it with that trace's prompts.");
+    v("kv_cache", kv_cache,
+      "Prefix cache at the start: cold, or trace:FILE to fill it with that trace's prompts.");
   }
 };
 
@@ -124,7 +139,8 @@ struct ScenarioDocument {
   void fields(Visitor& v) {
     v("apiVersion", api_version, "Version of the file format.", kRequired,
       Choices<ApiVersion>{{"servetwin/v1", ApiVersion::kV1}});
-    v("kind", kind, "What the file describes.", kRequired, Choices<DocumentKind>{{"Scenario", DocumentKind::kScenario}});
+    v("kind", kind, "What the file describes.", kRequired,
+      Choices<DocumentKind>{{"Scenario", DocumentKind::kScenario}});
     v("metadata", metadata, "Names the scenario.");
     v("spec", spec, "The scenario itself.");
   }

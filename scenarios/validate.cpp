@@ -5,16 +5,49 @@
 #include <string>
 #include <utility>
 
+#include "costmodels/cost_model.h"
+#include "engine/base/data_files.h"
+#include "engine/base/registry.h"
+#include "engine/base/text.h"
+#include "engine/models/catalogue.h"
+#include "engine/serving/preset.h"
+#include "engine/serving/router.h"
+#include "engine/serving/rules.h"
 #include "scenarios/config_tree.h"
+#include "scenarios/devices.h"
 
 namespace servetwin {
 namespace {
 
+constexpr std::int64_t kMaxDevices = 65'536;
+
 class Validator {
  public:
-  Validator(const ConfigNode& root, std::vector<Problem>& problems) : root_(root), problems_(problems) {}
+  Validator(Scenario& scenario, ConfigNode& root, std::vector<Problem>& problems)
+      : scenario_(scenario), spec_(scenario.document.spec), root_(root), problems_(problems) {}
 
-  // Adds the problem unless the key is in trouble already: what follows from it would be noise.
+  void run() {
+    check_capacity();
+    check_engine();
+    check_size();
+    check_rules();
+    check_plugin<CostModel>("spec.cost", "model");
+    check_plugin<Router>("spec.router", "name");
+    if (is_sound("spec.workload")) {
+      collect("spec.workload", [&] { scenario_.workload = read_workload(spec_.workload, ""); });
+    }
+    const bool has_model = is_sound("spec.model") && collect("spec.model", [&] {
+                             scenario_.model = find_model(spec_.model, data_folders());
+                           });
+    const bool has_device = is_sound("spec.device") &&
+                            collect("spec.device", [&] { scenario_.device = find_device(spec_.device); });
+    if (has_model) check_model();
+    if (has_model && has_device && problems_.empty()) plan_memory();
+  }
+
+ private:
+  static std::string number(std::int64_t value) { return format_grouped(value); }
+
   void add(const char* code, const std::string& path, std::string message, std::string remedy) {
     if (!is_sound(path)) return;
     problems_.push_back({code, place_of(path), path, std::move(message), std::move(remedy)});
@@ -24,7 +57,6 @@ class Validator {
     return std::none_of(problems_.begin(), problems_.end(), [&](const Problem& p) { return p.path == path; });
   }
 
- private:
   // Of the key, or of the nearest map above it that the file has.
   SourcePlace place_of(std::string path) const {
     for (;;) {
@@ -35,41 +67,205 @@ class Validator {
     }
   }
 
-  const ConfigNode& root_;
+  // Runs a reader; its problems get the key's place and path where they have none. Whether it went well.
+  template <class Reader>
+  bool collect(const std::string& path, const Reader& reader) {
+    try {
+      reader();
+      return true;
+    } catch (const ConfigError& error) {
+      for (Problem problem : error.problems()) {
+        if (problem.path.empty()) problem.path = path;
+        if (problem.place.file.empty()) problem.place = place_of(path);
+        problems_.push_back(std::move(problem));
+      }
+      return false;
+    }
+  }
+
+  void check_capacity() {
+    const EngineSpec& engine = spec_.engine;
+    if (engine.num_blocks && engine.memory_fraction) {
+      add("CFG201", "spec.engine.memory_fraction", "num_blocks and memory_fraction are both given",
+          "keep one of them; null takes back what an extended file gives");
+    } else if (!engine.num_blocks && !engine.memory_fraction && is_sound("spec.engine.num_blocks") &&
+               is_sound("spec.engine.memory_fraction")) {
+      add("CFG201", "spec.engine", "the KV capacity must be given",
+          "write `memory_fraction: 0.9`, or `num_blocks: N` where it is known");
+    }
+  }
+
+  void check_engine() {
+    const auto& sizes = spec_.engine.config.graph_sizes;
+    if (!std::is_sorted(sizes.begin(), sizes.end())) {
+      add("CFG202", "spec.engine.graph_sizes", "not in ascending order", "sort them");
+    }
+    if (spec_.engine.in_flight.depth == 1 && spec_.engine.in_flight.speculate_outputs) {
+      add("CFG202", "spec.engine.in_flight.depth",
+          "with speculate_outputs there are two steps in flight at least",
+          "set depth: 2, or speculate_outputs: false");
+    }
+    if (spec_.run.drain && !spec_.run.measure) {
+      add("CFG202", "spec.run.drain", "counts from the end of the measured time, which is not given",
+          "give run.measure too");
+    }
+    const std::string& kv_cache = spec_.initial.kv_cache;
+    if (kv_cache != "cold" && kv_cache.rfind("trace:", 0) != 0) {
+      add(kCodeBadValue, "spec.initial.kv_cache", '"' + kv_cache + "\" is not a choice",
+          "write cold or trace:FILE");
+    }
+  }
+
+  void check_size() {
+    const std::int64_t devices = spec_.replicas * spec_.layout.tp * spec_.layout.pp;
+    if (devices > kMaxDevices) {
+      add("CFG202", "spec.replicas",
+          "replicas × tp × pp makes " + number(devices) + " devices, more than " + number(kMaxDevices),
+          "lower one of them");
+    }
+  }
+
+  template <class Interface>
+  void check_name(const std::string& path, const std::string& name) {
+    const auto& registry = Registry<Interface>::instance();
+    if (registry.find(name) != nullptr || !is_sound(path)) return;
+    ConfigNode node;
+    node.path = path;
+    node.place = place_of(path);
+    problems_.push_back(unknown_name_problem(node, name, registry.names()));
+  }
+
+  void check_rules() {
+    const RuleNames& rules = spec_.engine.rules;
+    check_name<Preset>("spec.engine.preset", spec_.engine.preset);
+    check_name<WaitingOrder>("spec.engine.rules.waiting_order", rules.waiting_order);
+    check_name<BatchRule>("spec.engine.rules.batch", rules.batch);
+    check_name<AdmissionRule>("spec.engine.rules.admission", rules.admission);
+    check_name<VictimRule>("spec.engine.rules.victim", rules.victim);
+  }
+
+  // The name and the keys; their values are read when the plug-in is made.
+  template <class Interface>
+  void check_plugin(const std::string& path, const std::string& selector) {
+    const ConfigNode* node = find_path(root_, path);
+    if (node == nullptr || node->is_null()) return;
+    const ConfigNode* name = node->is_map() ? node->find(selector) : node;
+    if (name == nullptr || !name->is_scalar()) {
+      return add(kCodeMissing, path, "must name one",
+                 "write {" + selector + ": NAME}; valid: " + names<Interface>());
+    }
+    const auto& registry = Registry<Interface>::instance();
+    const auto* entry = registry.find(name->text);
+    if (entry == nullptr) {
+      problems_.push_back(unknown_name_problem(*name, name->text, registry.names()));
+    } else if (node->is_map()) {
+      std::vector<std::string> known = {selector};
+      for (const FieldInfo& field : entry->fields()) known.push_back(field.name);
+      param_detail::add_unknown_keys(*node, known, problems_);
+    }
+  }
+
+  template <class Interface>
+  static std::string names() {
+    return join(Registry<Interface>::instance().names(), ", ");
+  }
+
+  void check_model() {
+    const ModelSpec& model = scenario_.model;
+    const std::int64_t tp = spec_.layout.tp;
+    if (model.heads % tp != 0) {
+      add("CFG203", "spec.layout.tp",
+          number(model.heads) + " attention heads cannot be split over " + number(tp) + " ranks",
+          "use a divisor of " + number(model.heads));
+    } else if (model.kv_heads % tp != 0 && tp % model.kv_heads != 0) {
+      add("CFG203", "spec.layout.tp",
+          number(model.kv_heads) + " KV heads and " + number(tp) + " ranks divide neither way",
+          "use a divisor or a multiple of " + number(model.kv_heads));
+    }
+    if (spec_.layout.pp > model.layers) {
+      add("CFG203", "spec.layout.pp",
+          number(spec_.layout.pp) + " stages for " + number(model.layers) + " layers",
+          "use at most " + number(model.layers));
+    }
+    check_length(model);
+  }
+
+  void check_length(const ModelSpec& model) {
+    EngineSpec& engine = spec_.engine;
+    if (!engine.max_model_len && is_sound("spec.engine.max_model_len")) {
+      engine.max_model_len = Tokens{model.max_position};
+      ConfigNode& node = make_path(root_, "spec.engine.max_model_len");
+      const std::string path = node.path;
+      node = text_node(std::to_string(model.max_position), false, kOriginModel);
+      node.path = path;
+    } else if (engine.max_model_len && engine.max_model_len->value > model.max_position) {
+      add("CFG203", "spec.engine.max_model_len",
+          number(engine.max_model_len->value) + " is more than the " + number(model.max_position) +
+              " positions of " + model.name,
+          "lower it");
+    }
+    const Tokens budget = engine.config.max_num_batched_tokens;
+    if (engine.max_model_len && !engine.config.chunked_prefill && budget < *engine.max_model_len) {
+      add("CFG202", "spec.engine.max_num_batched_tokens",
+          number(budget.value) + " is less than max_model_len " + number(engine.max_model_len->value) +
+              ", and without chunked_prefill a prompt must fit into one step",
+          "raise it, lower max_model_len, or set chunked_prefill: true");
+    }
+  }
+
+  void plan_memory() {
+    if (!spec_.engine.memory_fraction) return;
+    collect("spec.engine.memory_fraction", [&] {
+      scenario_.memory = kv_memory(memory_request(scenario_));
+      if (auto problem = length_problem(*scenario_.memory, scenario_.max_model_len())) {
+        throw ConfigError(std::move(*problem));
+      }
+    });
+  }
+
+  Scenario& scenario_;
+  ScenarioSpec& spec_;
+  ConfigNode& root_;
   std::vector<Problem>& problems_;
 };
 
-void check_capacity(const EngineSpec& engine, Validator& check) {
-  if (engine.num_blocks && engine.memory_fraction) {
-    check.add("CFG201", "spec.engine.memory_fraction", "num_blocks and memory_fraction are both given",
-              "keep one of them; null takes one of an extended file away");
-  } else if (!engine.num_blocks && !engine.memory_fraction && check.is_sound("spec.engine.num_blocks") &&
-             check.is_sound("spec.engine.memory_fraction")) {
-    check.add("CFG201", "spec.engine", "the KV capacity must be given",
-              "write `memory_fraction: 0.9`, or `num_blocks: N` where it is known");
-  }
-}
-
-void check_engine(const EngineSpec& engine, Validator& check) {
-  const EngineConfig& config = engine.config;
-  if (!config.chunked_prefill && engine.max_model_len && config.max_num_batched_tokens < *engine.max_model_len) {
-    check.add("CFG202", "spec.engine.max_num_batched_tokens",
-              std::to_string(config.max_num_batched_tokens.value) + " is less than max_model_len " +
-                  std::to_string(engine.max_model_len->value) + ", and without chunked_prefill a prompt must fit a step",
-              "raise it, or set chunked_prefill: true");
-  }
-  if (!std::is_sorted(config.graph_sizes.begin(), config.graph_sizes.end())) {
-    check.add("CFG202", "spec.engine.graph_sizes", "not in ascending order", "sort them");
+// Sets in `target` what differs between the two trees and is not there.
+void add_differences(ConfigNode& target, const ConfigNode& preset, const ConfigNode& defaults) {
+  for (const auto& [name, value] : preset.entries) {
+    const ConfigNode* plain = defaults.find(name);
+    if (plain == nullptr || (plain->text == value.text && !value.is_map() && !value.is_list())) continue;
+    ConfigNode& node = make_path(target, name);
+    if (value.is_map()) {
+      add_differences(node, value, *plain);
+    } else if (node.is_null()) {
+      const std::string path = node.path;
+      node = value;
+      node.path = path;
+      node.origin = kOriginPreset;
+    }
   }
 }
 
 }  // namespace
 
-void complete_scenario(ScenarioDocument& document, ConfigNode& root, std::vector<Problem>& problems) {
-  Validator check(root, problems);
-  ScenarioSpec& spec = document.spec;
-  check_capacity(spec.engine, check);
-  check_engine(spec.engine, check);
+void add_preset(ConfigNode& root) {
+  const ConfigNode* name = find_path(root, "spec.engine.preset");
+  const EngineSpec defaults;
+  const auto* entry = Registry<Preset>::instance().find(name == nullptr ? defaults.preset : name->text);
+  const ConfigNode* spec = find_path(root, "spec");
+  if (entry == nullptr || spec == nullptr || !spec->is_map()) return;
+  const ConfigNode* engine = spec->find("engine");
+  if (engine != nullptr && !engine->is_map() && !engine->is_null()) return;
+  const auto preset = entry->make(ConfigNode{}, {});
+  EngineSpec settings;
+  settings.config = preset->engine();
+  settings.in_flight = InFlightSpec{settings.config.in_flight};
+  settings.rules = preset->rules();
+  add_differences(make_path(root, "spec.engine"), write_params(settings), write_params(defaults));
+}
+
+void complete_scenario(Scenario& scenario, ConfigNode& root, std::vector<Problem>& problems) {
+  Validator(scenario, root, problems).run();
 }
 
 }  // namespace servetwin

@@ -4,12 +4,17 @@
 #include <vector>
 
 #include "engine/base/config_node.h"
-#include "scenarios/scenario_spec.h"
+#include "scenarios/scenario.h"
 
 namespace servetwin {
 
-// Fills in what depends on other keys (marking its origin in `root`) and adds every problem found. Values that have
-// a problem already are left alone.
-void complete_scenario(ScenarioDocument& document, ConfigNode& root, std::vector<Problem>& problems);
+// Reads the parts that have readers of their own (model, device, workload), fills in what depends on them
+// (marking its origin in `root`) and adds every problem found. What follows from a value in trouble is not
+// reported again.
+void complete_scenario(Scenario& scenario, ConfigNode& root, std::vector<Problem>& problems);
+
+// Puts what the named preset sets otherwise than the defaults into `root`, where nobody else says it. An
+// unknown preset is left for complete_scenario to report.
+void add_preset(ConfigNode& root);
 
 }  // namespace servetwin

@@ -1,16 +1,15 @@
 // Builds the tree from yaml-cpp's events; its Node map would keep the first of two equal keys without a word.
 #include "scenarios/yaml_loader.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
-
 #include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
 
 #include "scenarios/input_text.h"
 
@@ -58,7 +57,9 @@ class TreeBuilder final : public YAML::EventHandler {
     leaf(ConfigNode{}, mark);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnScalar(const YAML::Mark& mark,
+                const std::string& tag,
+                YAML::anchor_t anchor,
                 const std::string& value) override {
     check_anchor(mark, anchor);
     check_tag(mark, tag);
@@ -70,14 +71,18 @@ class TreeBuilder final : public YAML::EventHandler {
     leaf(std::move(node), mark);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark,
+                       const std::string& tag,
+                       YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     open(ConfigNode::Kind::kList, mark, tag, anchor);
   }
 
   void OnSequenceEnd() override { close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark,
+                  const std::string& tag,
+                  YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     open(ConfigNode::Kind::kMap, mark, tag, anchor);
   }
@@ -114,8 +119,14 @@ class TreeBuilder final : public YAML::EventHandler {
     if (quote == '!') check_tag(mark, "! (non-specific)");
     if (quote != '"' && quote != '\'') return;
     for (std::size_t i = start + 1; i < text_.size(); ++i) {
-      if (text_[i] == quote) return;
-      if (quote == '"' && text_[i] == '\\') ++i;
+      const bool is_doubled =
+          quote == '\'' && text_[i] == quote && i + 1 < text_.size() && text_[i + 1] == quote;
+      const bool is_escape = quote == '"' && text_[i] == '\\';
+      if (is_doubled || is_escape) {
+        ++i;
+      } else if (text_[i] == quote) {
+        return;
+      }
     }
     add("CFG007", place_of(mark), next_path(), "not YAML: a quote is never closed", "close it");
   }
@@ -170,7 +181,8 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     // A missing value has no place of its own, so it gets its key's.
-    if (node.is_null() && !frames_.empty() && frames_.back().node.is_map()) node.place = frames_.back().key_place;
+    if (node.is_null() && !frames_.empty() && frames_.back().node.is_map())
+      node.place = frames_.back().key_place;
     attach(std::move(node));
   }
 
@@ -230,7 +242,8 @@ Problem syntax_problem(const YAML::Exception& error, const std::string& file) {
     return {"CFG013", place, "", "nested deeper than 64 levels", "flatten it"};
   }
   if (error.msg.find(YAML::ErrorMsg::UNKNOWN_ANCHOR) != std::string::npos) {
-    return {"CFG010", place, "", "an alias (*name) without its anchor; neither is allowed", "write the value out"};
+    return {"CFG010", place, "", "an alias (*name) without its anchor; neither is allowed",
+            "write the value out"};
   }
   return {"CFG007", place, "", "not YAML: " + error.msg,
           "check indentation, the space after a colon, and quotes"};

@@ -9,7 +9,9 @@ namespace {
 
 void emit(YAML::Emitter& out, const ConfigNode& node) {
   switch (node.kind) {
-    case ConfigNode::Kind::kNull: out << YAML::Null; return;
+    case ConfigNode::Kind::kNull:
+      out << YAML::Null;
+      return;
     case ConfigNode::Kind::kScalar:
       if (node.quoted) out << YAML::DoubleQuoted;
       out << node.text;

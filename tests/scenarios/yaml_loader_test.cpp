@@ -2,12 +2,11 @@
 #include "scenarios/yaml_loader.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "scenarios/input_text.h"
 #include "tests/support/catch.h"
@@ -23,7 +22,8 @@ std::string places_of(const std::string& text) {
     std::string result;
     for (const Problem& problem : error.problems()) {
       if (!result.empty()) result += ", ";
-      result += problem.code + ' ' + std::to_string(problem.place.line) + ':' + std::to_string(problem.place.column);
+      result += problem.code + ' ' + std::to_string(problem.place.line) + ':' +
+                std::to_string(problem.place.column);
       CHECK(problem.place.file == "a.yaml");
       CHECK_FALSE(problem.message.empty());
       CHECK_FALSE(problem.remedy.empty());
@@ -57,7 +57,8 @@ std::string alias_bomb() {
 // A folder that is gone when the test is over.
 class ScratchFolder {
  public:
-  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("servetwin_yaml_" + std::to_string(::getpid()))) {
+  ScratchFolder()
+      : path_(std::filesystem::temp_directory_path() / ("servetwin_yaml_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(path_);
   }
   ~ScratchFolder() { std::filesystem::remove_all(path_); }
@@ -112,7 +113,9 @@ TEST_CASE("tags are refused, also known ones") {
 }
 
 TEST_CASE("64 levels are accepted and 65 are not, in both styles") {
-  const auto flow = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']') + '\n'; };
+  const auto flow = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']') + '\n';
+  };
   CHECK(places_of(flow(64)) == "accepted");
   CHECK(places_of(flow(65)).substr(0, 6) == "CFG013");
   CHECK(places_of(flow(20'000)).substr(0, 6) == "CFG013");
@@ -135,12 +138,16 @@ TEST_CASE("text that is no UTF-8 or holds control characters is refused where it
   CHECK(places_of("a: \xF4\x90\x80\x80\n") == "CFG006 1:4");
   CHECK(places_of("a: \xE2\x82\n") == "CFG006 1:4");
   CHECK(places_of(std::string("a: \0b\n", 6)) == "CFG006 1:4");
-  CHECK(places_of("\xFF\xFE" "a") == "CFG006 1:1");
+  CHECK(places_of("\xFF\xFE"
+                  "a") == "CFG006 1:1");
   CHECK(places_of("a: \xE2\x82\xAC \xF0\x9F\x98\x80 \xC3\xA9\n") == "accepted");
 }
 
 TEST_CASE("a byte order mark and CRLF line ends change nothing") {
-  const ConfigNode node = load_yaml_text("\xEF\xBB\xBF" "a: 1\r\nb: x\r\n", "a.yaml");
+  const ConfigNode node = load_yaml_text(
+      "\xEF\xBB\xBF"
+      "a: 1\r\nb: x\r\n",
+      "a.yaml");
   REQUIRE(node.find("b") != nullptr);
   CHECK(node.find("a")->text == "1");
   CHECK(node.find("b")->text == "x");
@@ -215,7 +222,8 @@ TEST_CASE("a file of a gigabyte is refused without being read") {
 }
 
 TEST_CASE("a written tree reads back as the same tree") {
-  const std::string text = "a: {b: [1, \"2\", \"true\", null], c: \"x: y\", d: {}, e: []}\nf: \"null\"\ng: 1e6\n";
+  const std::string text =
+      "a: {b: [1, \"2\", \"true\", null], c: \"x: y\", d: {}, e: []}\nf: \"null\"\ng: 1e6\n";
   const ConfigNode first = load_yaml_text(text, "a.yaml");
   const std::string written = write_yaml(first, "two\nlines");
   CHECK(written.substr(0, 14) == "# two\n# lines\n");

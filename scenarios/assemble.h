@@ -1,0 +1,32 @@
+// Turns a scenario into the parts of a simulation.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "costmodels/cost_model.h"
+#include "engine/metrics/recorder.h"
+#include "engine/serving/cluster.h"
+#include "scenarios/run_source.h"
+#include "scenarios/scenario.h"
+#include "sim/backend/sim_backend.h"
+
+namespace servetwin {
+
+struct RunParts {
+  ClusterConfig cluster;
+  std::function<RuleSet()> make_rules;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<CostModel> cost;
+  std::unique_ptr<RunSource> source;
+  RecorderOptions recorder;
+  SimOptions sim;
+};
+
+// Opens the files that the scenario names. Throws ConfigError with everything that is wrong.
+RunParts assemble(const Scenario& scenario);
+
+// One replica's scheduler settings.
+EngineConfig engine_config(const Scenario& scenario);
+
+}  // namespace servetwin

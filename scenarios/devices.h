@@ -1,0 +1,23 @@
+// Devices of the catalogue by name, and what of a scenario decides how much KV cache fits on one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "costmodels/device_spec.h"
+#include "costmodels/memory_model.h"
+#include "scenarios/scenario.h"
+
+namespace servetwin {
+
+// Ids of the shipped devices, sorted.
+std::vector<std::string> known_devices();
+
+// A device of the catalogue, or a device file when it is written as a path or ends in .yaml. Throws
+// ConfigError with the nearest name.
+DeviceSpec find_device(const std::string& name_or_file);
+
+// Points into the scenario.
+MemoryRequest memory_request(const Scenario& scenario);
+
+}  // namespace servetwin

@@ -1,0 +1,231 @@
+// Puts core, backend and observers together, lets them run, and writes what came out.
+#include "scenarios/run.h"
+
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/digest.h"
+#include "engine/base/text.h"
+#include "engine/journal/journal_writer.h"
+#include "engine/metrics/output_file.h"
+#include "engine/metrics/prometheus_text.h"
+#include "engine/metrics/row_files.h"
+#include "engine/metrics/summary.h"
+#include "engine/metrics/timeline.h"
+#include "generated/servetwin_build.h"
+#include "scenarios/assemble.h"
+
+namespace servetwin {
+namespace {
+
+constexpr std::array<const char*, 8> kRunFiles = {"config.yaml",       "summary.json",  "requests.csv",
+                                                  "steps.csv",         "timeline.json", "metrics.prom",
+                                                  "journal.jsonl.zst", "itls.jsonl"};
+constexpr std::size_t kStalledShown = 20;
+
+// Keeps the context of failed checks up to date, reports progress, and remembers the last time.
+class RunMonitor final : public Observer {
+ public:
+  RunMonitor(const RunOptions& options, std::optional<std::int64_t> expected)
+      : options_(options), expected_(expected) {}
+
+  void on_event(const StampedEvent& event) override {
+    check_context().time_ns = to_ns(event.time);
+    check_context().event_number = ++events_;
+    end_ = std::max(end_, event.time);
+    if (options_.progress && events_ % kEventsPerReport == 0) options_.progress({end_, ended_, expected_});
+  }
+
+  void on_end(const RequestRecord& /*record*/) override { ++ended_; }
+  Time end() const { return end_; }
+
+ private:
+  static constexpr std::uint64_t kEventsPerReport = 16'384;
+
+  const RunOptions& options_;
+  std::optional<std::int64_t> expected_;
+  std::uint64_t events_ = 0;
+  std::int64_t ended_ = 0;
+  Time end_ = kTimeZero;
+};
+
+// The files that grow while the run goes on.
+struct StreamedFiles {
+  std::unique_ptr<RequestsCsv> requests;
+  std::unique_ptr<StepsCsv> steps;
+  std::unique_ptr<TimelineWriter> timeline;
+  std::unique_ptr<JournalWriter> journal;
+};
+
+class Run {
+ public:
+  Run(const Scenario& scenario, const RunOptions& options)
+      : scenario_(scenario),
+        options_(options),
+        parts_(assemble(scenario)),
+        recorder_(parts_.recorder),
+        monitor_(options, parts_.source->total()) {
+    check_context().seed = seed();
+    parts_.sim.stop = options.stop;
+    parts_.sim.shortcut = !options.plain_loop;
+    for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = options.plain_loop;
+  }
+
+  RunResult go() {
+    if (!options_.out.empty()) open_files();
+    Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
+    SimBackend backend(*parts_.source, {parts_.cost.get()}, parts_.sim);
+    backend.attach(cluster);
+    serve(cluster, backend);
+    if (backend.interrupted()) {
+      result_.state = RunState::kInterrupted;
+    } else if (cluster.unfinished() > 0) {
+      result_.state = RunState::kStalled;
+      result_.stalled = cluster.stalled(kStalledShown);
+    }
+    result_.steps = backend.num_steps();
+    recorder_.finish(monitor_.end(), result_.state);
+    result_.report = make_report(recorder_);
+    fill_provenance(cluster);
+    fill_deployment();
+    if (!options_.out.empty()) close_files(cluster);
+    return std::move(result_);
+  }
+
+ private:
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(scenario_.spec().seed); }
+
+  std::vector<Observer*> observers() {
+    std::vector<Observer*> all = {&monitor_, &recorder_};
+    if (streamed_.requests) all.push_back(streamed_.requests.get());
+    if (streamed_.steps) all.push_back(streamed_.steps.get());
+    if (streamed_.timeline) all.push_back(streamed_.timeline.get());
+    if (streamed_.journal) all.push_back(streamed_.journal.get());
+    all.insert(all.end(), options_.observers.begin(), options_.observers.end());
+    return all;
+  }
+
+  std::string file(const std::string& name) {
+    result_.files.push_back((std::filesystem::path(options_.out) / name).string());
+    return result_.files.back();
+  }
+
+  // Makes the folder, empty of an earlier run's files.
+  void prepare_folder() {
+    const std::filesystem::path folder(options_.out);
+    std::error_code failed;
+    for (const char* name : kRunFiles) {
+      if (!std::filesystem::exists(folder / name, failed)) continue;
+      if (!options_.force) {
+        throw ConfigError(Problem{"CFG301", SourcePlace{options_.out, 0, 0}, "",
+                                  "holds the files of another run",
+                                  "give another --out, or --force to replace them"});
+      }
+      if (!std::filesystem::remove(folder / name, failed)) {
+        throw IoError((folder / name).string() + ": cannot be removed: " + failed.message());
+      }
+    }
+    std::filesystem::create_directories(folder, failed);
+    if (failed) throw IoError(options_.out + ": cannot be made: " + failed.message());
+  }
+
+  void open_files() {
+    prepare_folder();
+    write_file(file("config.yaml"), write_scenario(scenario_));
+    std::vector<std::string> classes;
+    for (const TrafficClass& one : parts_.recorder.classes) classes.push_back(one.name);
+    streamed_.requests = std::make_unique<RequestsCsv>(file("requests.csv"), classes);
+    if (options_.steps) streamed_.steps = std::make_unique<StepsCsv>(file("steps.csv"), parts_.recorder.num_replicas);
+    if (options_.timeline) {
+      TimelineWriter::Options timeline;
+      timeline.num_replicas = parts_.recorder.num_replicas;
+      streamed_.timeline = std::make_unique<TimelineWriter>(file("timeline.json"), timeline);
+    }
+    if (!options_.journal) return;
+    streamed_.journal = std::make_unique<JournalWriter>(file("journal.jsonl.zst"), journal_header());
+    parts_.source->on_take([this](const RequestSpec& request) { streamed_.journal->add_request(request); });
+  }
+
+  JournalHeader journal_header() const {
+    JournalHeader header;
+    header.scenario = write_scenario(scenario_);
+    header.profile_hash = to_hex(parts_.cost->profile_hash());
+    header.build = fmt::format("servetwin {} {} {} {}", kVersion, kGitCommit, kCompiler, kBuildType);
+    header.engine = scenario_.spec().engine.preset;
+    header.seed = seed();
+    header.replicas = static_cast<std::uint32_t>(parts_.recorder.num_replicas);
+    return header;
+  }
+
+  void close_files(const Cluster& cluster) {
+    if (streamed_.requests) streamed_.requests->commit();
+    if (streamed_.steps) streamed_.steps->commit();
+    if (streamed_.timeline) streamed_.timeline->commit();
+    if (streamed_.journal) {
+      JournalFooter footer;
+      footer.complete = result_.state != RunState::kInterrupted;
+      footer.decisions = cluster.decisions_digest();
+      footer.timeline = cluster.timeline_digest();
+      streamed_.journal->close(footer);
+    }
+    const ServerLabels labels{scenario_.model.name, scenario_.max_model_len(),
+                              scenario_.spec().engine.config.block_size};
+    write_file(file("metrics.prom"), prometheus_text(recorder_, labels));
+    write_file(file("summary.json"), summary_json(result_.report, result_.provenance));
+  }
+
+  void fill_provenance(const Cluster& cluster) {
+    const SourceFacts facts = parts_.source->facts();
+    Provenance& from = result_.provenance;
+    from.scenario = scenario_.document.metadata.name;
+    from.scenario_hash = scenario_hash(scenario_);
+    from.workload = parts_.source->describe();
+    from.trace_hash = facts.content;
+    from.cost_model = parts_.cost->describe();
+    from.profile_hash = to_hex(parts_.cost->profile_hash());
+    from.memory = scenario_.memory ? to_text(*scenario_.memory) : "num_blocks as given";
+    from.model = scenario_.model.name;
+    from.seed = seed();
+    from.events = static_cast<std::int64_t>(cluster.num_events());
+    from.decisions_digest = cluster.decisions_digest();
+    from.timeline_digest = cluster.timeline_digest();
+    from.evidence = {{to_string(parts_.cost->evidence()), 1.0}};
+    from.oracle = facts.uses_oracle;
+    from.closed_loop = facts.closed_loop;
+    if (!scenario_.spec().front_end.is_modelled()) from.not_modelled.emplace_back("front-end time");
+  }
+
+  // "h100-sxm" as "H100", "meta-llama/Llama-3.1-8B" without its owner, and the rate of what arrived.
+  void fill_deployment() {
+    const ScenarioSpec& spec = scenario_.spec();
+    std::string device = scenario_.device.name.substr(0, scenario_.device.name.find('-'));
+    for (char& c : device) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    result_.deployment.devices =
+        fmt::format("{} × {}", spec.replicas * spec.layout.tp * spec.layout.pp, device);
+    result_.deployment.model = scenario_.model.name.substr(scenario_.model.name.rfind('/') + 1);
+    const std::int64_t arrivals = result_.report.measured.outcomes.injected;
+    const double span = arrivals > 1 ? to_seconds(recorder_.last_arrival() - recorder_.first_arrival()) : 0;
+    result_.deployment.load = span > 0 ? fmt::format("{:.3g} req/s", static_cast<double>(arrivals - 1) / span)
+                                       : fmt::format("{} requests", arrivals);
+  }
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  RunParts parts_;
+  Recorder recorder_;
+  RunMonitor monitor_;
+  StreamedFiles streamed_;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult run_scenario(const Scenario& scenario, const RunOptions& options) {
+  return Run(scenario, options).go();
+}
+
+}  // namespace servetwin

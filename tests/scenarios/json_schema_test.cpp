@@ -1,0 +1,128 @@
+// If these fail, editors underline good scenarios or accept bad ones.
+#include "scenarios/json_schema.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/base/unit_text.h"
+#include "scenarios/input_text.h"
+#include "scenarios/scenario_files.h"
+#include "scenarios/yaml_loader.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+using Json = nlohmann::json;
+
+// As an editor's YAML parser (version 1.2) sees the tree.
+Json json_of(const ConfigNode& node) {
+  switch (node.kind) {
+    case ConfigNode::Kind::kNull:
+      return nullptr;
+    case ConfigNode::Kind::kScalar: {
+      if (node.quoted) return node.text;
+      if (node.text == "true" || node.text == "false") return node.text == "true";
+      const bool is_plain_number = node.text.find('_') == std::string::npos;
+      if (const auto whole = parse_integer(node.text); whole && is_plain_number) return *whole.value;
+      if (const auto decimal = parse_decimal(node.text); decimal && is_plain_number) return *decimal.value;
+      return node.text;
+    }
+    case ConfigNode::Kind::kList: {
+      Json list = Json::array();
+      for (const ConfigNode& item : node.items) list.push_back(json_of(item));
+      return list;
+    }
+    case ConfigNode::Kind::kMap: {
+      Json map = Json::object();
+      for (const auto& [name, child] : node.entries) map[name] = json_of(child);
+      return map;
+    }
+  }
+  return nullptr;
+}
+
+// The independent validator, where the test extras or the system have it.
+class Validator {
+ public:
+  Validator() : folder_(std::filesystem::temp_directory_path() / ("servetwin_schema_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "schema.json") << json_schema();
+    for (const std::string candidate : {std::string(SERVETWIN_SOURCE_DIR) + "/build/venv/bin/python", std::string("python3")}) {
+      if (run(candidate, "-c 'import jsonschema'")) python_ = candidate;
+      if (!python_.empty()) break;
+    }
+  }
+  ~Validator() { std::filesystem::remove_all(folder_); }
+  Validator(const Validator&) = delete;
+  Validator& operator=(const Validator&) = delete;
+
+  bool is_there() const { return !python_.empty(); }
+  bool accepts(const std::string& yaml) const {
+    std::ofstream(folder_ / "instance.json") << json_of(load_yaml_text(yaml, "a.yaml")).dump();
+    return run(python_,
+               "-c 'import json, sys, jsonschema; s = json.load(open(\"schema.json\")); "
+               "jsonschema.Draft7Validator.check_schema(s); "
+               "e = list(jsonschema.Draft7Validator(s).iter_errors(json.load(open(\"instance.json\")))); "
+               "print(e[:1]) if e else None; sys.exit(1 if e else 0)'");
+  }
+
+ private:
+  bool run(const std::string& python, const std::string& arguments) const {
+    const std::string command =
+        "cd '" + folder_.string() + "' && '" + python + "' " + arguments + " > out.txt 2>&1";
+    return std::system(command.c_str()) == 0;
+  }
+
+  std::filesystem::path folder_;
+  std::string python_;
+};
+
+TEST_CASE("the schema names every part of a scenario") {
+  const Json schema = Json::parse(json_schema());
+  CHECK(schema["$schema"] == kSchemaUrl);
+  const Json& spec = schema["properties"]["spec"]["anyOf"][0]["properties"];
+  for (const char* key : {"model", "device", "replicas", "layout", "engine", "workload", "router", "slo", "front_end",
+                          "run", "initial", "cost", "seed"}) {
+    CAPTURE(key);
+    CHECK(spec.contains(key));
+    CHECK_FALSE(spec[key]["description"].get<std::string>().empty());
+  }
+  const std::string text = spec["cost"].dump();
+  for (const char* model : {"analytic", "replay", "linear"}) CHECK(text.find(model) != std::string::npos);
+}
+
+TEST_CASE("an independent validator accepts the shipped scenarios and refuses broken ones") {
+  const Validator validator;
+  if (!validator.is_there()) {
+    WARN("skipped: no Python module jsonschema (tools/setup --test-extras installs it)");
+    return;
+  }
+  const std::string folder = shipped_scenarios_folder();
+  REQUIRE(shipped_scenarios().size() >= 6);
+  for (const std::string& name : shipped_scenarios()) {
+    CAPTURE(name);
+    CHECK(validator.accepts(read_input(folder + '/' + name + ".yaml")));
+  }
+  const std::string good = read_input(folder + "/quickstart.yaml");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    REQUIRE(text.find(from) != std::string::npos);
+    return text.replace(text.find(from), from.size(), to);
+  };
+  CHECK_FALSE(validator.accepts(changed("replicas: 2", "replicaz: 2")));
+  CHECK_FALSE(validator.accepts(changed("replicas: 2", "replicas: 0")));
+  CHECK_FALSE(validator.accepts(changed("ttft: 500ms", "ttft: 500")));
+  CHECK_FALSE(validator.accepts(changed("process: poisson", "process: poison")));
+  CHECK_FALSE(validator.accepts(changed("cost: {model: analytic}", "cost: {model: analytic, rate: 3}")));
+  CHECK_FALSE(validator.accepts(changed("device: h100-sxm", "")));
+  CHECK(validator.accepts("extends: quickstart\nspec: {replicas: 4}\n"));
+}
+
+}  // namespace
+}  // namespace servetwin

@@ -1,0 +1,175 @@
+// If these fail, the simulator runs something else than the scenario says, or its files do not match the run.
+#include "scenarios/run.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "scenarios/error_codes.h"
+#include "scenarios/input_text.h"
+#include "scenarios/scenario_files.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("servetwin_run_" + std::to_string(::getpid()))) {}
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Scenario small(std::vector<std::string> assignments = {}) {
+  assignments.insert(assignments.begin(), {"workload.duration=20s", "run.warmup=0s"});
+  return load_scenario("quickstart", {std::move(assignments), {}});
+}
+
+TEST_CASE("every request of a run ends exactly once") {
+  const RunResult result = run_scenario(small());
+  const Outcomes& all = result.report.all;
+  CHECK(result.state == RunState::kComplete);
+  CHECK(all.injected > 100);
+  CHECK(all.injected == all.completed + all.rejected + all.timed_out + all.cancelled + all.failed);
+  CHECK(result.deployment.devices == "2 × H100");
+  CHECK(result.deployment.model == "Llama-3.1-8B");
+  CHECK(result.provenance.not_modelled == std::vector<std::string>{"front-end time"});
+}
+
+TEST_CASE("the shortcut changes no digest, and neither do files") {
+  const ScratchFolder folder;
+  RunOptions plain;
+  plain.plain_loop = true;
+  RunOptions with_files;
+  with_files.out = folder.path();
+  with_files.journal = true;
+  with_files.steps = true;
+  const RunResult a = run_scenario(small());
+  const RunResult b = run_scenario(small(), plain);
+  const RunResult c = run_scenario(small(), with_files);
+  CHECK(a.provenance.timeline_digest == b.provenance.timeline_digest);
+  CHECK(a.provenance.decisions_digest == b.provenance.decisions_digest);
+  CHECK(a.provenance.timeline_digest == c.provenance.timeline_digest);
+  CHECK(a.provenance.timeline_digest != run_scenario(small({"seed=2"})).provenance.timeline_digest);
+}
+
+TEST_CASE("the run folder holds all files, and its config gives the same run again") {
+  const ScratchFolder folder;
+  RunOptions options;
+  options.out = folder.path();
+  options.journal = true;
+  const RunResult first = run_scenario(small(), options);
+  for (const char* name : {"config.yaml", "summary.json", "requests.csv", "timeline.json", "metrics.prom",
+                           "journal.jsonl.zst"}) {
+    CAPTURE(name);
+    CHECK(std::filesystem::file_size(folder.file(name)) > 0);
+  }
+  CHECK(first.files.size() == 6);
+  const auto summary = nlohmann::json::parse(read_input(folder.file("summary.json")));
+  CHECK(summary["complete"] == true);
+  CHECK(summary["digests"]["decisions"].get<std::string>().size() == 16);
+  const Scenario again = load_scenario(folder.file("config.yaml"));
+  CHECK(run_scenario(again).provenance.timeline_digest == first.provenance.timeline_digest);
+  CHECK(scenario_hash(again) == first.provenance.scenario_hash);
+}
+
+TEST_CASE("a folder with another run's files is left alone unless forced") {
+  const ScratchFolder folder;
+  RunOptions options;
+  options.out = folder.path();
+  options.timeline = false;
+  run_scenario(small(), options);
+  try {
+    run_scenario(small(), options);
+    FAIL("overwritten");
+  } catch (const ConfigError& error) {
+    CHECK(error.problems().front().code == "CFG301");
+  }
+  options.force = true;
+  CHECK_NOTHROW(run_scenario(small(), options));
+}
+
+TEST_CASE("a stopped run says that it is not complete and still writes its files") {
+  const ScratchFolder folder;
+  volatile bool stop = false;
+  RunOptions options;
+  options.out = folder.path();
+  options.stop = &stop;
+  options.progress = [&](const RunProgress&) { stop = true; };
+  const RunResult result = run_scenario(load_scenario("quickstart"), options);
+  CHECK(result.state == RunState::kInterrupted);
+  CHECK(result.report.all.in_progress > 0);
+  CHECK(nlohmann::json::parse(read_input(folder.file("summary.json")))["complete"] == false);
+}
+
+TEST_CASE("only arrivals inside the measured time count, and drain ends the arrivals") {
+  const RunResult all = run_scenario(small());
+  const RunResult part = run_scenario(small({"run={warmup: 5s, measure: 10s, drain: 2s}"}));
+  CHECK(part.report.measured.outcomes.injected < all.report.measured.outcomes.injected);
+  CHECK(part.report.measured.outcomes.injected > 0);
+  CHECK(part.report.all.injected > part.report.measured.outcomes.injected);
+  CHECK(part.report.all.injected < all.report.all.injected);
+}
+
+TEST_CASE("a front end adds its time before the first token") {
+  const RunResult without = run_scenario(small());
+  const RunResult with = run_scenario(small({"front_end={servers: 64, per_request: 40ms}"}));
+  CHECK(with.provenance.not_modelled.empty());
+  CHECK(with.report.measured.ttft.mean > without.report.measured.ttft.mean + 30e6);
+}
+
+TEST_CASE("a scenario that needs a warm cache is refused by name") {
+  try {
+    run_scenario(small({"initial={kv_cache: trace:some.csv}"}));
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    CHECK(error.problems().front().code == "CFG204");
+    CHECK(error.problems().front().path == "spec.initial.kv_cache");
+  }
+}
+
+TEST_CASE("every shipped scenario runs for a while") {
+  for (const std::string& name : shipped_scenarios()) {
+    CAPTURE(name);
+    const RunResult result = run_scenario(load_scenario(name, {{"workload.duration=30s", "run.warmup=0s"}, {}}));
+    CHECK(result.state == RunState::kComplete);
+    CHECK(result.report.all.completed > 0);
+    CHECK(result.report.all.rejected == 0);
+  }
+}
+
+// What each scenario's header tells the reader to look at.
+double lesson(const std::string& name, std::vector<std::string> assignments, double (*figure)(const Report&)) {
+  assignments.insert(assignments.begin(), "workload.duration=120s");
+  return figure(run_scenario(load_scenario(name, {std::move(assignments), {}})).report);
+}
+
+TEST_CASE("the shipped comparisons show what their headers say") {
+  const auto ttft = [](const Report& r) { return r.measured.ttft.mean; };
+  const auto chat_gap = [](const Report& r) { return r.classes[0].itl.max; };
+  const auto preemptions = [](const Report& r) { return static_cast<double>(r.usage.preemptions); };
+  const auto hits = [](const Report& r) { return static_cast<double>(r.measured.cached); };
+  const auto blocked = [](const Report& r) { return r.classes[0].head_of_line.mean; };
+  CHECK(lesson("continuous_batching", {}, ttft) * 10 < lesson("continuous_batching", {"engine.max_num_seqs=1"}, ttft));
+  CHECK(lesson("chunked_prefill", {}, chat_gap) * 2 <
+        lesson("chunked_prefill", {"engine.chunked_prefill=false", "engine.max_num_batched_tokens=32768"}, chat_gap));
+  CHECK(lesson("preemption", {}, preemptions) > 10);
+  CHECK(lesson("preemption", {"engine.rules.admission=conservative"}, preemptions) == 0);
+  CHECK(lesson("preemption", {"engine.num_blocks=20000"}, preemptions) == 0);
+  CHECK(lesson("prefix_caching", {}, hits) > 100'000);
+  CHECK(lesson("prefix_caching", {"engine.prefix_caching=false"}, hits) == 0);
+  CHECK(lesson("head_of_line", {}, blocked) > 10 * lesson("head_of_line", {"engine.num_blocks=8000"}, blocked));
+  CHECK(lesson("head_of_line", {}, blocked) > 0);
+}
+
+}  // namespace
+}  // namespace servetwin
