@@ -1,9 +1,11 @@
-// Any bytes are a journal, an error with a code, or a torn one: never a crash, never more memory than the limits allow.
+// Any bytes are a journal, an error with a code, or a torn one: never a crash, never more memory than the
+// limits allow.
+#include "engine/journal/journal_reader.h"
+
 #include <cstdint>
 #include <cstdio>
 
 #include "engine/base/error.h"
-#include "engine/journal/journal_reader.h"
 #include "engine/journal/line_codec.h"
 
 namespace {

@@ -28,8 +28,6 @@ class LineReader {
   std::int64_t bytes() const { return bytes_; }              // of the text so far
   // Of the lines so far, whatever their line ends and the compression.
   const Digest& digest() const { return digest_; }
-  // Memory held, for tests of its bound.
-  std::size_t capacity() const { return buffer_.capacity(); }
 
  private:
   bool next_raw(std::string_view& line);

@@ -29,7 +29,6 @@ class TraceReader {
   std::vector<std::string> notes() const;
   // Name without folders, format, bytes, rows and digest of what was read so far.
   std::string identity() const;
-  std::size_t buffer_capacity() const { return lines_.capacity(); }
 
  private:
   bool next_in_file_order(TraceRow& row);

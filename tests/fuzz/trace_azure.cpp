@@ -1,0 +1,9 @@
+// Fuzz target of the trace reader: raw Azure CSV with its dates; bad rows end it.
+#include "tests/fuzz/trace_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  servetwin::TraceSpec spec;
+  spec.format = servetwin::TraceFormatKind::kAzureCsv;
+  servetwin::read_trace(data, size, spec);
+  return 0;
+}
