@@ -58,7 +58,8 @@ def table(name, path):
 
 def main():
     folder = sys.argv[1]
-    print("// Figures of recorded traffic for the built-in length tables, made by tools/make_length_tables.py.")
+    print("// Figures of recorded traffic for the built-in length tables, "
+          "made by tools/make_length_tables.py.")
     print("// Azure LLM inference traces, November 2023: CC-BY 4.0, cite Patel et al., Splitwise, ISCA 2024.")
     print('#include "engine/workload/length_tables.h"\n\nnamespace servetwin {\nnamespace {\n')
     print("// Source and licence, as reports cite it.")
