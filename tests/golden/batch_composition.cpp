@@ -1,4 +1,5 @@
-// Who computes how many tokens in a step. If one fails, schedules differ from vLLM V1 although memory is plentiful.
+// Who computes how many tokens in a step. If one fails, schedules differ from vLLM V1 although memory is
+// plentiful.
 #include "tests/support/golden_rig.h"
 
 namespace servetwin {

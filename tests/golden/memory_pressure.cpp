@@ -1,12 +1,15 @@
-// Who enters, who leaves and in which order when priorities or free blocks decide. If one fails, the twin preempts
-// or admits somebody whom vLLM V1 would not.
+// Who enters, who leaves and in which order when priorities or free blocks decide. If one fails, the twin
+// preempts or admits somebody whom vLLM V1 would not.
 #include "tests/support/golden_rig.h"
 
 namespace servetwin {
 
 namespace {
 
-RequestSpec ranked(std::uint32_t id, std::int32_t priority, std::int64_t arrival_ns = 1, std::int64_t prompt = 10) {
+RequestSpec ranked(std::uint32_t id,
+                   std::int32_t priority,
+                   std::int64_t arrival_ns = 1,
+                   std::int64_t prompt = 10) {
   RequestSpec spec = request(id, prompt);
   spec.priority = priority;
   spec.arrival = time_at_ns(arrival_ns);
@@ -85,7 +88,8 @@ TEST_CASE("a victim that was already scheduled gives its tokens and blocks back"
   });
 }
 
-// A cursor that counts positions would skip the request behind a victim that stood before it without being scheduled.
+// A cursor that counts positions would skip the request behind a victim that stood before it without being
+// scheduled.
 TEST_CASE("after a victim before the cursor left nobody is passed over") {
   GoldenSetup setup = priority_setup();
   setup.engine.num_blocks = Blocks{6};

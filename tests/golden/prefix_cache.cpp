@@ -1,5 +1,5 @@
-// Which blocks are shared, evicted and handed out. If one fails, cache hits or the order of eviction differ from
-// vLLM V1's KV manager.
+// Which blocks are shared, evicted and handed out. If one fails, cache hits or the order of eviction differ
+// from vLLM V1's KV manager.
 #include "tests/support/golden_rig.h"
 
 namespace servetwin {

@@ -1,4 +1,5 @@
-// Random small worlds, step by step. If one fails, the core decided something that the rules, read literally, do not.
+// Random small worlds, step by step. If one fails, the core decided something that the rules, read literally,
+// do not.
 #include <map>
 
 #include "tests/support/golden_random.h"

@@ -1,5 +1,5 @@
-// What users of serving engines reported, in small. If one fails, head-of-line blocking, eviction order, length limits
-// or sharing between n samples of a prompt come out differently from the stated rules.
+// What users of serving engines reported, in small. If one fails, head-of-line blocking, eviction order,
+// length limits or sharing between n samples of a prompt come out differently from the stated rules.
 #include <map>
 
 #include "tests/support/golden_rig.h"
@@ -39,7 +39,8 @@ struct Outcome {
 
   std::string ends() const {
     std::string text;
-    for (const EndTrace& end : run.ends) text += to_string(end.state) + (":" + std::to_string(end.outputs)) + " ";
+    for (const EndTrace& end : run.ends)
+      text += to_string(end.state) + (":" + std::to_string(end.outputs)) + " ";
     return text;
   }
 };
@@ -77,7 +78,8 @@ GoldenScenario four_samples(bool cache, std::int64_t blocks) {
   setup.engine.prefix_caching = cache;
   setup.engine.num_blocks = Blocks{blocks};
   GoldenScenario scenario = scenario_of(setup);
-  for (std::uint32_t id = 0; id < 4; ++id) scenario.jobs.push_back(job(request_of(id, {{9, Tokens{100}}}, 10), 1));
+  for (std::uint32_t id = 0; id < 4; ++id)
+    scenario.jobs.push_back(job(request_of(id, {{9, Tokens{100}}}, 10), 1));
   return scenario;
 }
 
@@ -110,7 +112,7 @@ TEST_CASE("a long-prefill threshold lets the short prompt in at once") {
     CHECK(outcome.token_steps.at(0) == std::pair<std::int64_t, std::int64_t>{30, 37});
     CHECK(outcome.token_steps.at(1) == std::pair<std::int64_t, std::int64_t>{2, 9});
     CHECK(outcome.scheduled() == 60214);
-    const std::pair<std::size_t, std::int64_t> used[] = {{1, 128}, {2, 269},   {3, 397},   {15, 1920},
+    const std::pair<std::size_t, std::int64_t> used[] = {{1, 128},   {2, 269},   {3, 397},  {15, 1920},
                                                          {16, 2048}, {30, 3750}, {31, 3751}};
     for (const auto& [step, blocks] : used) CHECK(outcome.step(step).used == blocks);
     CHECK(outcome.peak_blocks() == 3751);
@@ -124,8 +126,8 @@ TEST_CASE("a finished sequence makes room for the next one in the following step
   GoldenScenario scenario = scenario_of(setup);
   for (std::uint32_t id = 0; id < 5; ++id) scenario.jobs.push_back(job(request(id, 8, id == 0 ? 2 : 4), 1));
   on_each_run(scenario, [](const Outcome& outcome) {
-    const char* expected[] = {"0:8 1:8 2:8 3:8", "0:1 1:1 2:1 3:1", "1:1 2:1 3:1 4:8",
-                              "1:1 2:1 3:1 4:1", "4:1",             "4:1"};
+    const char* expected[] = {
+        "0:8 1:8 2:8 3:8", "0:1 1:1 2:1 3:1", "1:1 2:1 3:1 4:8", "1:1 2:1 3:1 4:1", "4:1", "4:1"};
     REQUIRE(outcome.run.steps.size() == 6);
     for (std::size_t step = 1; step <= 6; ++step) {
       CHECK(outcome.tokens(step) == expected[step - 1]);
@@ -160,8 +162,11 @@ TEST_CASE("a prompt is admissible if it is shorter than the context, and outputs
     const char* end;
     std::size_t steps;
   };
-  const Row rows[] = {{16, 10, "rejected:0 ", 0}, {15, 10, "length:1 ", 1}, {14, 10, "length:2 ", 2},
-                      {13, 3, "length:3 ", 3},    {13, 4, "length:3 ", 3}};
+  const Row rows[] = {{16, 10, "rejected:0 ", 0},
+                      {15, 10, "length:1 ", 1},
+                      {14, 10, "length:2 ", 2},
+                      {13, 3, "length:3 ", 3},
+                      {13, 4, "length:3 ", 3}};
   for (const Row& row : rows) {
     GoldenSetup setup = roomy_setup();
     setup.engine.max_num_batched_tokens = Tokens{64};

@@ -1,5 +1,5 @@
-// The real core behind a GoldenDriver: an executor worked by hand, block ids followed from the KV listener, and each
-// step's rows expanded from the plan's delta.
+// The real core behind a GoldenDriver: an executor worked by hand, block ids followed from the KV listener,
+// and each step's rows expanded from the plan's delta.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -24,7 +24,8 @@ RuleSet make_rules(bool by_priority) {
   rules.waiting_order = Registry<WaitingOrder>::instance().make(by_priority ? "priority" : "fcfs", none);
   rules.batch = Registry<BatchRule>::instance().make("running_first", none);
   rules.admission = Registry<AdmissionRule>::instance().make("optimistic", none);
-  rules.victim = Registry<VictimRule>::instance().make(by_priority ? "least_important" : "last_admitted", none);
+  rules.victim =
+      Registry<VictimRule>::instance().make(by_priority ? "least_important" : "last_admitted", none);
   return rules;
 }
 
@@ -66,8 +67,10 @@ class CoreDriver final : public GoldenDriver, private Executor {
   explicit CoreDriver(const GoldenSetup& setup)
       : ids_(setup.engine.num_blocks.value),
         plain_(setup.engine.plain_loop),
-        cluster_({{setup.engine}, 0}, [&setup] { return make_rules(setup.by_priority); },
-                 Registry<Router>::instance().make("round_robin", ConfigNode{}), {}) {
+        cluster_({{setup.engine}, 0},
+                 [&setup] { return make_rules(setup.by_priority); },
+                 Registry<Router>::instance().make("round_robin", ConfigNode{}),
+                 {}) {
     if (plain_) cluster_.at(kReplica).kv().set_listener(&ids_);
   }
 
@@ -203,7 +206,8 @@ class CoreDriver final : public GoldenDriver, private Executor {
     CHECK_INVARIANT(plan.running == std::ssize(running_));
     // Whoever does not advance is held for one reason.
     const std::int64_t held = std::accumulate(plan.held.begin(), plan.held.end(), std::int64_t{0});
-    CHECK_INVARIANT(held + plan.shape.sequences == plan.running + plan.waiting, held, plan.running, plan.waiting);
+    CHECK_INVARIANT(held + plan.shape.sequences == plan.running + plan.waiting, held, plan.running,
+                    plan.waiting);
     if (!plain_) return;
     CHECK_INVARIANT(plan.rows.size() == trace.tokens.size());
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
@@ -230,8 +234,9 @@ class CoreDriver final : public GoldenDriver, private Executor {
   std::map<std::tuple<Time, std::size_t, std::uint32_t>, std::uint32_t> counts_;
   std::optional<Time> due_;
   std::optional<StepTrace> started_;
-  std::vector<RequestId> running_;    // in order of admission
-  std::set<RequestId> decoding_;      // running and past their prompt: they advance unless an entry says otherwise
+  std::vector<RequestId> running_;  // in order of admission
+  std::set<RequestId>
+      decoding_;  // running and past their prompt: they advance unless an entry says otherwise
   std::vector<RequestId> preempted_;  // since the last started step
   std::vector<EndTrace> ends_;
 };

@@ -1,4 +1,5 @@
-// One handle on any implementation of the scheduling rules, so that the same cases run on the oracle and on the core.
+// One handle on any implementation of the scheduling rules, so that the same cases run on the oracle and on
+// the core.
 #pragma once
 
 #include <array>
@@ -27,9 +28,10 @@ struct StepTrace {
   Time time = kTimeZero;
   std::vector<std::pair<RequestId, std::int64_t>> tokens;    // scheduled, in execution order
   std::vector<std::pair<RequestId, std::int64_t>> admitted;  // with prefix hit
-  std::vector<RequestId> sampled;    // rows that yield a token, in execution order
-  std::vector<RequestId> preempted;  // in order, since the step before (a plan that starts no step may preempt)
-  std::int64_t used = 0;             // blocks, after the plan
+  std::vector<RequestId> sampled;                            // rows that yield a token, in execution order
+  std::vector<RequestId>
+      preempted;          // in order, since the step before (a plan that starts no step may preempt)
+  std::int64_t used = 0;  // blocks, after the plan
   std::int64_t free = 0;
   std::array<std::int64_t, kNumHeldReasons> held{};
   std::optional<std::vector<int>> free_ids;  // in the order they are handed out, where they can be seen
@@ -54,8 +56,8 @@ class GoldenDriver {
 
   virtual void advance_to(Time now) = 0;  // the stamp of all that follows
   virtual void cancel(RequestId id) = 0;
-  // The step came back. Each sampled row yields one token; the requests of `stops` end with it. `alone`: nothing
-  // else happens at this stamp, so a shortcut may be taken.
+  // The step came back. Each sampled row yields one token; the requests of `stops` end with it. `alone`:
+  // nothing else happens at this stamp, so a shortcut may be taken.
   virtual void finish_step(std::int64_t step, const std::vector<RequestId>& stops, bool alone) = 0;
   virtual void ready(RequestId id, WaitsFor what) = 0;
   virtual void reset_cache(bool forced) = 0;

@@ -37,7 +37,8 @@ GoldenSetup random_setup(Dice& dice, int depth, bool speculate) {
   engine.num_blocks = Blocks{1 + dice.between(2, 3 + 2 * ceil_div(engine.max_model_len.value, block))};
   engine.chunked_prefill = dice.chance(75);
   const std::int64_t whole = engine.max_model_len.value;
-  engine.max_num_batched_tokens = Tokens{engine.chunked_prefill ? dice.between(1, whole) : whole + dice.between(0, 20)};
+  engine.max_num_batched_tokens =
+      Tokens{engine.chunked_prefill ? dice.between(1, whole) : whole + dice.between(0, 20)};
   engine.max_num_seqs = dice.between(1, 6);
   engine.long_prefill_token_threshold = Tokens{dice.chance(30) ? dice.between(1, 12) : 0};
   engine.prefix_caching = dice.chance(80);
@@ -49,7 +50,10 @@ GoldenSetup random_setup(Dice& dice, int depth, bool speculate) {
 }
 
 // Streams shared with others, cut at block borders half of the time, and often a tail of one's own.
-std::vector<ContentSegment> random_content(Dice& dice, std::uint64_t id, std::int64_t prompt, std::int64_t block) {
+std::vector<ContentSegment> random_content(Dice& dice,
+                                           std::uint64_t id,
+                                           std::int64_t prompt,
+                                           std::int64_t block) {
   std::vector<ContentSegment> content;
   std::int64_t left = prompt;
   for (std::int64_t part = dice.between(0, 2); part > 0 && left > 0; --part) {

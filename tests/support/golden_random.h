@@ -7,8 +7,8 @@
 
 namespace servetwin {
 
-// Every request can finish alone in the pool or is turned away, so every scenario ends. `depth` and `speculate` are
-// as in InFlight; the rest is drawn from the seed.
+// Every request can finish alone in the pool or is turned away, so every scenario ends. `depth` and
+// `speculate` are as in InFlight; the rest is drawn from the seed.
 GoldenScenario random_scenario(std::uint64_t seed, int depth, bool speculate);
 
 }  // namespace servetwin

@@ -53,7 +53,9 @@ inline RequestSpec request(std::uint32_t id, std::int64_t prompt, std::int64_t m
 }
 
 // A prompt made of the first `length` tokens of each named stream.
-inline RequestSpec request_of(std::uint32_t id, std::vector<ContentSegment> content, std::int64_t max_tokens = 1000) {
+inline RequestSpec request_of(std::uint32_t id,
+                              std::vector<ContentSegment> content,
+                              std::int64_t max_tokens = 1000) {
   RequestSpec spec = request(id, 0, max_tokens);
   for (const ContentSegment& segment : content) spec.prompt += segment.length;
   spec.content = std::move(content);
@@ -99,7 +101,8 @@ class GoldenRig {
   std::string ends() {
     std::string text;
     for (const EndTrace& end : driver_->take_ends()) {
-      text += std::to_string(raw(end.request)) + ":" + to_string(end.state) + ":" + std::to_string(end.outputs) + " ";
+      text += std::to_string(raw(end.request)) + ":" + to_string(end.state) + ":" +
+              std::to_string(end.outputs) + " ";
     }
     if (!text.empty()) text.pop_back();
     return text;

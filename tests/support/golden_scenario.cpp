@@ -31,7 +31,8 @@ class World {
       note_ends();
       while (!in_flight_.empty() && in_flight_.front().end == now) finish_oldest(now);
       for (const GoldenJob& job : scenario_.jobs) {
-        if (job.ready == now && ended_.count(job.spec.id) == 0) driver_.ready(job.spec.id, job.spec.waits_for);
+        if (job.ready == now && ended_.count(job.spec.id) == 0)
+          driver_.ready(job.spec.id, job.spec.waits_for);
       }
       for (const GoldenJob& job : scenario_.jobs) {
         if (job.spec.arrival == now) driver_.arrive(job.spec);
@@ -116,7 +117,9 @@ std::string joined(const Range& range, Print print) {
 
 }  // namespace
 
-GoldenRun run_scenario(GoldenDriver& driver, const GoldenScenario& scenario) { return World(driver, scenario).run(); }
+GoldenRun run_scenario(GoldenDriver& driver, const GoldenScenario& scenario) {
+  return World(driver, scenario).run();
+}
 
 std::string to_text(const std::vector<std::pair<RequestId, std::int64_t>>& counts) {
   return joined(counts, [](auto& out, const auto& item) { out << raw(item.first) << ':' << item.second; });
@@ -147,17 +150,19 @@ std::string to_text(const GoldenScenario& scenario) {
   const EngineConfig& e = scenario.setup.engine;
   std::ostringstream out;
   out << "tokens " << e.max_num_batched_tokens.value << " seqs " << e.max_num_seqs << " len "
-      << e.max_model_len.value << " block " << e.block_size.value << " pool " << e.num_blocks.value << " cache "
-      << e.prefix_caching << " chunked " << e.chunked_prefill << " threshold " << e.long_prefill_token_threshold.value
-      << " watermark " << e.watermark << " gate " << e.full_sequence_gate << " depth " << e.in_flight.depth
-      << " speculate " << e.in_flight.speculate_outputs << " priority " << scenario.setup.by_priority << " durations "
+      << e.max_model_len.value << " block " << e.block_size.value << " pool " << e.num_blocks.value
+      << " cache " << e.prefix_caching << " chunked " << e.chunked_prefill << " threshold "
+      << e.long_prefill_token_threshold.value << " watermark " << e.watermark << " gate "
+      << e.full_sequence_gate << " depth " << e.in_flight.depth << " speculate "
+      << e.in_flight.speculate_outputs << " priority " << scenario.setup.by_priority << " durations "
       << joined(scenario.step_durations, [](auto& o, Duration d) { o << d.count(); }) << '\n';
   for (const GoldenJob& job : scenario.jobs) {
     const RequestSpec& s = job.spec;
     out << "  " << raw(s.id) << ": at " << to_ns(s.arrival) << " prompt " << s.prompt.value << " max "
         << s.max_tokens.value << " output " << job.output << " priority " << s.priority << " adapter "
         << raw(s.adapter) << " salt " << s.cache_salt << " continues " << s.continues_content << " content ["
-        << joined(s.content, [](auto& o, const ContentSegment& c) { o << c.stream << 'x' << c.length.value; }) << ']';
+        << joined(s.content, [](auto& o, const ContentSegment& c) { o << c.stream << 'x' << c.length.value; })
+        << ']';
     if (job.cancelled != kTimeNever) out << " cancelled " << to_ns(job.cancelled);
     if (job.ready != kTimeNever) out << " ready " << to_ns(job.ready);
     out << '\n';

@@ -11,15 +11,15 @@ namespace servetwin {
 
 struct GoldenJob {
   RequestSpec spec;
-  std::int64_t output = 1;        // tokens until it stops by itself; at least max_tokens: it runs to its length
-  Time cancelled = kTimeNever;    // after the arrival
-  Time ready = kTimeNever;        // when what it waits for is there
+  std::int64_t output = 1;      // tokens until it stops by itself; at least max_tokens: it runs to its length
+  Time cancelled = kTimeNever;  // after the arrival
+  Time ready = kTimeNever;      // when what it waits for is there
 };
 
 struct GoldenScenario {
   GoldenSetup setup;
-  std::vector<GoldenJob> jobs;            // ids 0, 1, ...
-  std::vector<Duration> step_durations;   // of step k: the entry k modulo their number; none is zero
+  std::vector<GoldenJob> jobs;           // ids 0, 1, ...
+  std::vector<Duration> step_durations;  // of step k: the entry k modulo their number; none is zero
 };
 
 struct GoldenRun {

@@ -38,7 +38,8 @@ int NaiveKv::key(const RequestSpec& spec, std::size_t index) {
     const int parent = known.empty() ? 0 : known.back();
     const std::uint64_t salt = known.empty() ? spec.cache_salt : 0;
     const int number = static_cast<int>(contents_.size()) + 1;
-    known.push_back(contents_.emplace(Content{parent, tokens, raw(spec.adapter), salt}, number).first->second);
+    known.push_back(
+        contents_.emplace(Content{parent, tokens, raw(spec.adapter), salt}, number).first->second);
   }
   return known[index];
 }

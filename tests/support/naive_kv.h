@@ -1,4 +1,5 @@
-// The rules of vLLM V1's KV manager written out block by block, slowly and plainly: the oracle for the real one.
+// The rules of vLLM V1's KV manager written out block by block, slowly and plainly: the oracle for the real
+// one.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,12 @@ class NaiveKv {
   // The cached blocks that begin the sequence of `tokens` tokens, in order, covering at most tokens - 1.
   std::vector<int> lookup(const RequestSpec& spec, std::int64_t tokens);
 
-  // Free blocks it takes to hold `tokens` tokens after taking over `hit`: new ones plus hit blocks nobody holds.
+  // Free blocks it takes to hold `tokens` tokens after taking over `hit`: new ones plus hit blocks nobody
+  // holds.
   std::int64_t need(RequestId id, const std::vector<int>& hit, std::int64_t tokens) const;
 
-  // Takes over `hit`, then pops new blocks until `tokens` tokens are held. need() must not exceed the free count.
+  // Takes over `hit`, then pops new blocks until `tokens` tokens are held. need() must not exceed the free
+  // count.
   void allocate(RequestId id, const std::vector<int>& hit, std::int64_t tokens);
 
   // Makes the full blocks under the first `tokens` tokens hittable.
@@ -61,12 +64,12 @@ class NaiveKv {
 
   std::int64_t block_size_;
   bool caching_;
-  std::list<int> free_;                        // head is handed out next
-  std::vector<int> refs_;                      // by block
-  std::vector<int> key_of_;                    // by block; 0: holds nothing that can be hit
-  std::map<int, std::vector<int>> cached_;     // key -> blocks in the order they were published
-  std::map<Content, int> contents_;            // numbers from 1
-  std::map<RequestId, std::vector<int>> keys_; // of the blocks asked for so far
+  std::list<int> free_;                         // head is handed out next
+  std::vector<int> refs_;                       // by block
+  std::vector<int> key_of_;                     // by block; 0: holds nothing that can be hit
+  std::map<int, std::vector<int>> cached_;      // key -> blocks in the order they were published
+  std::map<Content, int> contents_;             // numbers from 1
+  std::map<RequestId, std::vector<int>> keys_;  // of the blocks asked for so far
   std::map<RequestId, Table> tables_;
 };
 

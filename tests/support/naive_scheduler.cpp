@@ -85,7 +85,8 @@ void NaiveScheduler::append_token(Request& request, bool stop) {
   }
   if (stop) {
     end(spec.id, EndState::kStop);
-  } else if (request.known() >= setup_.engine.max_model_len.value || request.outputs >= spec.max_tokens.value) {
+  } else if (request.known() >= setup_.engine.max_model_len.value ||
+             request.outputs >= spec.max_tokens.value) {
     end(spec.id, EndState::kLength);
   }
 }
@@ -190,8 +191,8 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
   return true;
 }
 
-// Equals in priority and arrival fall back to the id: with any tie broken by place in the list, two of them could
-// push each other out for ever.
+// Equals in priority and arrival fall back to the id: with any tie broken by place in the list, two of them
+// could push each other out for ever.
 RequestId NaiveScheduler::victim() const {
   if (!setup_.by_priority) return running_.back();
   return *std::max_element(running_.begin(), running_.end(),
@@ -324,7 +325,8 @@ bool NaiveScheduler::comes_before(RequestId a, RequestId b) const {
 
 void NaiveScheduler::sort_if_by_priority(std::deque<RequestId>& queue) const {
   if (!setup_.by_priority) return;
-  std::stable_sort(queue.begin(), queue.end(), [this](RequestId a, RequestId b) { return comes_before(a, b); });
+  std::stable_sort(queue.begin(), queue.end(),
+                   [this](RequestId a, RequestId b) { return comes_before(a, b); });
 }
 
 std::unique_ptr<GoldenDriver> make_naive_driver(const GoldenSetup& setup) {

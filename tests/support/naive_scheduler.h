@@ -1,4 +1,5 @@
-// One step of vLLM V1's scheduler spelled out request by request, without any shortcut: the oracle for the core.
+// One step of vLLM V1's scheduler spelled out request by request, without any shortcut: the oracle for the
+// core.
 #pragma once
 
 #include <cstdint>
@@ -82,12 +83,12 @@ class NaiveScheduler final : public GoldenDriver {
   Time now_ = kTimeZero;
   bool plannable_ = false;
   std::int64_t last_step_ = 0;
-  std::map<RequestId, Request> requests_;      // not ended
-  std::vector<RequestId> running_;             // in order of admission
-  std::deque<RequestId> waiting_;              // best first
-  std::deque<RequestId> skipped_;              // blocked ones and those set aside, best first
+  std::map<RequestId, Request> requests_;  // not ended
+  std::vector<RequestId> running_;         // in order of admission
+  std::deque<RequestId> waiting_;          // best first
+  std::deque<RequestId> skipped_;          // blocked ones and those set aside, best first
   std::map<std::int64_t, std::vector<Row>> in_flight_;
-  std::vector<RequestId> preempted_;           // since the last started step
+  std::vector<RequestId> preempted_;  // since the last started step
   std::vector<EndTrace> ends_;
 };
 
