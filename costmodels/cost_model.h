@@ -53,6 +53,9 @@ struct StepCost {
   Duration total{};
 };
 
+// A table for people: each operation's time, work, intensity, limit and evidence, then the total.
+std::string to_text(const StepCost& cost);
+
 // What a model may look at besides the shape.
 struct StepInput {
   const StepShape* shape = nullptr;

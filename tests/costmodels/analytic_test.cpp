@@ -182,6 +182,19 @@ TEST_CASE("all of its evidence is analytic, and its description names model, dev
   }
 }
 
+TEST_CASE("a step's table has a line for each operation that costs time, and the total") {
+  StepCost cost;
+  cost.ops[0] = {1.5e6, 4e9, 2e6, Evidence::kAnalytic, Bound::kMemory};
+  cost.total = Duration{1'500'000};
+  CHECK(to_text(cost) ==
+        "operation                       ms         GFLOP            MB     FLOP/byte         bound      "
+        "evidence\n"
+        "gemm                         1.500         4.000         2.000     2,000.000        memory      "
+        "analytic\n"
+        "total                        1.500                                                                  "
+        "    \n");
+}
+
 TEST_CASE("every number of model, device and engine enters the profile's hash") {
   Rig rig;
   const std::uint64_t hash = rig.cost()->profile_hash();
