@@ -2,7 +2,6 @@
 #include "engine/journal/decision_log.h"
 
 #include <fmt/format.h>
-
 #include <iterator>
 #include <utility>
 
@@ -14,14 +13,17 @@ void append_entry(std::string& text, const PlanEntry& entry) {
   const auto request = raw(entry.request);
   switch (entry.action) {
     case PlanAction::kChunk:
-      fmt::format_to(out, "; chunk of request {}: {} tokens after {}", request, entry.tokens.value, entry.context.value);
+      fmt::format_to(out, "; chunk of request {}: {} tokens after {}", request, entry.tokens.value,
+                     entry.context.value);
       break;
     case PlanAction::kAdmit:
       fmt::format_to(out, "; {} request {}: {} tokens after {}, {} from the prefix cache",
                      entry.resumed ? "readmit" : "admit", request, entry.tokens.value, entry.context.value,
                      entry.hit.value);
       break;
-    case PlanAction::kHold: fmt::format_to(out, "; hold request {}", request); return;
+    case PlanAction::kHold:
+      fmt::format_to(out, "; hold request {}", request);
+      return;
     case PlanAction::kPreempt:
       fmt::format_to(out, "; preempt request {}, {} tokens lost", request, entry.tokens.value);
       return;
@@ -48,7 +50,8 @@ void DecisionLog::finish() {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     Lane& at = lanes_[i];
     if (at.pending.empty()) continue;
-    records_.push_back({static_cast<ReplicaId>(i), next(at.last_step), at.pending_time, "no step" + std::exchange(at.pending, {})});
+    records_.push_back({static_cast<ReplicaId>(i), next(at.last_step), at.pending_time,
+                        "no step" + std::exchange(at.pending, {})});
   }
 }
 
@@ -62,7 +65,8 @@ void DecisionLog::on_plan(const StepPlan& plan) {
   at.pending_time = plan.time;
   // A plan that starts no step may still preempt; that is told with the next step.
   if (plan.shape.tokens == 0) return;
-  std::string text = fmt::format("{} decode over {} tokens of context", plan.shape.decode_sequences, plan.shape.decode_context);
+  std::string text = fmt::format("{} decode over {} tokens of context", plan.shape.decode_sequences,
+                                 plan.shape.decode_context);
   text += std::exchange(at.pending, {});
   records_.push_back({plan.replica, plan.step, plan.time, std::move(text)});
   at.last_step = plan.step;

@@ -9,9 +9,9 @@
 
 namespace servetwin {
 
-// A step of a replica with the ends since the step before it, or (kNoReplica, numbered from 1) one decision of the
-// cluster: where a request was routed or that it ended before that. Clauses are separated by "; ". The text holds
-// neither time nor block ids: two runs that decide alike have equal records.
+// A step of a replica with the ends since the step before it, or (kNoReplica, numbered from 1) one decision
+// of the cluster: where a request was routed or that it ended before that. Clauses are separated by "; ". The
+// text holds neither time nor block ids: two runs that decide alike have equal records.
 struct DecisionRecord {
   ReplicaId replica = kNoReplica;
   StepId step{0};
@@ -31,7 +31,8 @@ class DecisionLog final : public Observer {
  public:
   // False when no record waits.
   bool take(DecisionRecord& out);
-  // The run is over: what came after a replica's last step makes a record of its own, numbered as the step to come.
+  // The run is over: what came after a replica's last step makes a record of its own, numbered as the step to
+  // come.
   void finish();
 
   void on_routed(const RequestSpec& request, ReplicaId replica, Time now) override;

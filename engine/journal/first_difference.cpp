@@ -1,10 +1,9 @@
 // Records of a replica wait in its lane until the other run has its record of the same place.
 #include "engine/journal/first_difference.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
+#include <fmt/format.h>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -42,7 +41,8 @@ class Comparer {
       for (int side = 0; side < 2; ++side) {
         for (DecisionRecord& record : lane.waiting[side]) {
           count(replica, false);
-          note(lane, side == 0 ? DecisionDifference{std::move(record), {}} : DecisionDifference{{}, std::move(record)});
+          note(lane, side == 0 ? DecisionDifference{std::move(record), {}}
+                               : DecisionDifference{{}, std::move(record)});
         }
       }
     }
@@ -69,7 +69,8 @@ class Comparer {
 
   void note(Lane& lane, DecisionDifference difference) {
     if (std::exchange(lane.differs, true)) return;
-    if (!result_.first.has_value() || place_of(difference) < place_of(*result_.first)) result_.first = std::move(difference);
+    if (!result_.first.has_value() || place_of(difference) < place_of(*result_.first))
+      result_.first = std::move(difference);
   }
 
   std::map<ReplicaId, Lane> lanes_;
@@ -89,10 +90,13 @@ std::vector<std::string_view> clauses_of(const std::optional<DecisionRecord>& re
 }
 
 // One side's text from the first clause on that the sides do not share.
-std::string side_text(const std::string& name, const std::optional<DecisionRecord>& record, std::size_t shared) {
+std::string side_text(const std::string& name,
+                      const std::optional<DecisionRecord>& record,
+                      std::size_t shared) {
   if (!record.has_value()) return fmt::format("  {}: has ended before\n", name);
   const std::vector<std::string_view> clauses = clauses_of(record);
-  std::string text = fmt::format("  {} (at {:.9f} s): {}", name, to_seconds(record->time), shared > 0 ? "... " : "");
+  std::string text =
+      fmt::format("  {} (at {:.9f} s): {}", name, to_seconds(record->time), shared > 0 ? "... " : "");
   if (shared == clauses.size()) return text + "nothing more\n";
   for (std::size_t i = shared; i < clauses.size(); ++i) {
     text += clauses[i];
@@ -117,7 +121,9 @@ DecisionComparison first_difference(DecisionSource& a, DecisionSource& b) {
   return comparer.finish();
 }
 
-std::string to_text(const DecisionComparison& comparison, const std::string& name_a, const std::string& name_b) {
+std::string to_text(const DecisionComparison& comparison,
+                    const std::string& name_a,
+                    const std::string& name_b) {
   if (!comparison.first.has_value()) return fmt::format("All {} steps are equal.\n", comparison.steps);
   const auto& [a, b] = *comparison.first;
   const std::vector<std::string_view> clauses_a = clauses_of(a);
@@ -125,9 +131,11 @@ std::string to_text(const DecisionComparison& comparison, const std::string& nam
   const auto parting = std::mismatch(clauses_a.begin(), clauses_a.end(), clauses_b.begin(), clauses_b.end());
   const auto shared = static_cast<std::size_t>(parting.first - clauses_a.begin());
   const DecisionRecord& any = a ? *a : *b;
-  const std::string where = any.replica == kNoReplica ? fmt::format("decision {} of the cluster", raw(any.step))
-                                                      : fmt::format("step {} of replica {}", raw(any.step), raw(any.replica));
-  return fmt::format("The first difference is {}:\n", where) + side_text(name_a, a, shared) + side_text(name_b, b, shared) +
+  const std::string where = any.replica == kNoReplica
+                                ? fmt::format("decision {} of the cluster", raw(any.step))
+                                : fmt::format("step {} of replica {}", raw(any.step), raw(any.replica));
+  return fmt::format("The first difference is {}:\n", where) + side_text(name_a, a, shared) +
+         side_text(name_b, b, shared) +
          fmt::format("{} of {} steps are equal ({:.2f} %).\n", comparison.equal_steps, comparison.steps,
                      100 * comparison.equal_share());
 }

@@ -21,20 +21,26 @@ struct DecisionComparison {
   std::int64_t steps = 0;                   // of all replicas, of the longer run
   std::int64_t equal_steps = 0;
 
-  double equal_share() const { return steps == 0 ? 1.0 : static_cast<double>(equal_steps) / static_cast<double>(steps); }
+  double equal_share() const {
+    return steps == 0 ? 1.0 : static_cast<double>(equal_steps) / static_cast<double>(steps);
+  }
 };
 
-// Reads both sources to their ends, by turns; holds only what one run is ahead of the other on some replica. First is
-// what happened earliest in either run; at equal times the cluster's decisions, then the lower replica.
+// Reads both sources to their ends, by turns; holds only what one run is ahead of the other on some replica.
+// First is what happened earliest in either run; at equal times the cluster's decisions, then the lower
+// replica.
 DecisionComparison first_difference(DecisionSource& a, DecisionSource& b);
 
 // For people: replica, step, when, where the two texts part, and the share of equal steps.
-std::string to_text(const DecisionComparison& comparison, const std::string& name_a, const std::string& name_b);
+std::string to_text(const DecisionComparison& comparison,
+                    const std::string& name_a,
+                    const std::string& name_b);
 
 // The records of a run as it runs: any backend, the log being among the cluster's observers.
 class RunDecisions final : public DecisionSource {
  public:
-  RunDecisions(Cluster& cluster, Backend& backend, DecisionLog& log) : cluster_(cluster), backend_(backend), log_(log) {}
+  RunDecisions(Cluster& cluster, Backend& backend, DecisionLog& log)
+      : cluster_(cluster), backend_(backend), log_(log) {}
 
   bool next(DecisionRecord& out) override;
 

@@ -17,11 +17,11 @@ inline constexpr std::uint64_t kJournalVersion = 1;
 
 struct JournalHeader {
   std::uint64_t version = kJournalVersion;
-  std::string scenario{};      // the resolved configuration, as YAML text
-  std::string profile_hash{};   // of the cost profile; empty without one
-  std::string estimator_hash{}; // of the step-time estimator; empty without one
+  std::string scenario{};        // the resolved configuration, as YAML text
+  std::string profile_hash{};    // of the cost profile; empty without one
+  std::string estimator_hash{};  // of the step-time estimator; empty without one
   std::string build{};
-  std::string engine{};        // one line for people: preset and layout
+  std::string engine{};  // one line for people: preset and layout
   std::uint64_t seed = 0;
   std::uint32_t replicas = 1;
 
@@ -31,8 +31,8 @@ struct JournalHeader {
 // An event as it was delivered to the core. A PlanDue also says what came of it.
 struct JournalEvent {
   StampedEvent stamped{kTimeZero, Arrived{kNoRequest}};
-  StepId started{0};   // PlanDue: the step that was started, 0 when there was nothing to run
-  Duration late{};     // PlanDue: how long after the time asked for it was delivered; 0 in simulation
+  StepId started{0};  // PlanDue: the step that was started, 0 when there was nothing to run
+  Duration late{};    // PlanDue: how long after the time asked for it was delivered; 0 in simulation
 };
 
 struct JournalFooter {

@@ -1,14 +1,13 @@
 // zstd's streaming interface around a plain file.
 #include "engine/journal/frame_file.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-#include <zstd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
 #include <utility>
+#include <zstd.h>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
@@ -30,7 +29,10 @@ void FrameWriter::ContextDeleter::operator()(ZSTD_CCtx_s* context) const { ZSTD_
 void FrameReader::ContextDeleter::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
 
 FrameWriter::FrameWriter(std::string path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")), context_(ZSTD_createCCtx()), buffer_(ZSTD_CStreamOutSize()) {
+    : path_(std::move(path)),
+      file_(std::fopen(path_.c_str(), "wb")),
+      context_(ZSTD_createCCtx()),
+      buffer_(ZSTD_CStreamOutSize()) {
   if (file_ == nullptr) fail("opened");
   CHECK_INVARIANT(context_ != nullptr);
   check_zstd(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kCompressionLevel));
@@ -73,11 +75,16 @@ void FrameWriter::compress(std::string_view text, bool end) {
 }
 
 void FrameWriter::fail(const char* what) const {
-  throw IoError(fmt::format("{}: cannot be {} after {} bytes: {}", path_, what, bytes_written_, std::strerror(errno)));
+  throw IoError(
+      fmt::format("{}: cannot be {} after {} bytes: {}", path_, what, bytes_written_, std::strerror(errno)));
 }
 
 FrameReader::FrameReader(FilePtr file, const FrameLimits& limits)
-    : file_(std::move(file)), limits_(limits), context_(ZSTD_createDCtx()), input_(ZSTD_DStreamInSize()), output_(ZSTD_DStreamOutSize()) {
+    : file_(std::move(file)),
+      limits_(limits),
+      context_(ZSTD_createDCtx()),
+      input_(ZSTD_DStreamInSize()),
+      output_(ZSTD_DStreamOutSize()) {
   CHECK_INVARIANT(file_ != nullptr);
   CHECK_INVARIANT(context_ != nullptr);
   check_zstd(ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kMaxWindowLog));
@@ -113,7 +120,8 @@ FrameResult FrameReader::next(std::string& text) {
     input_used_ = in.pos;
     output_full = out.pos == out.size;
     text.append(output_.data(), out.pos);
-    const std::uint64_t expansion_limit = std::max(kFreeExpansion, limits_.max_expansion * (offset_ - frame_offset_));
+    const std::uint64_t expansion_limit =
+        std::max(kFreeExpansion, limits_.max_expansion * (offset_ - frame_offset_));
     if (text.size() > std::min(limits_.max_frame_bytes, expansion_limit)) return FrameResult::kTooLarge;
   }
   return FrameResult::kFrame;

@@ -1,4 +1,4 @@
-// Text in self-contained zstd frames: each ends with a checksum, so a file torn anywhere keeps all frames before.
+// Text in self-contained zstd frames, each with its checksum: a file torn anywhere keeps all frames before.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,9 @@
 // Only whole frames are believed: their checksum covers every line in them.
 #include "engine/journal/journal_reader.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
 #include <type_traits>
 #include <utility>
 
@@ -49,7 +48,8 @@ JournalReader::JournalReader(const std::string& path, const JournalLimits& limit
 JournalReader::JournalReader(FilePtr file, std::string name, const JournalLimits& limits)
     : name_(std::move(name)), limits_(limits), frames_(std::move(file), limits.frame) {
   std::string_view text;
-  if (!next_line(text)) fail("JRN001", "holds no whole journal header", "give a journal.jsonl.zst that servetwin wrote");
+  if (!next_line(text))
+    fail("JRN001", "holds no whole journal header", "give a journal.jsonl.zst that servetwin wrote");
   JournalLine line;
   const std::string problem = decode_line(text, line);
   const auto* header = std::get_if<JournalHeader>(&line);
@@ -57,7 +57,9 @@ JournalReader::JournalReader(FilePtr file, std::string name, const JournalLimits
     fail("JRN001", problem.empty() ? "the first line is no journal header" : problem, kRecordAgain);
   }
   if (header->version != kJournalVersion) {
-    fail("JRN002", fmt::format("journal version {} is unknown; this build reads version {}", header->version, kJournalVersion),
+    fail("JRN002",
+         fmt::format("journal version {} is unknown; this build reads version {}", header->version,
+                     kJournalVersion),
          "use the build that wrote it");
   }
   header_ = *header;
@@ -83,7 +85,8 @@ bool JournalReader::next(JournalEntry& out) {
   const auto* footer = std::get_if<JournalFooter>(&line);
   if (footer == nullptr) fail("JRN004", "a second header", kRecordAgain);
   if (footer->events != events_) {
-    fail("JRN004", fmt::format("the footer counts {} events, the journal holds {}", footer->events, events_), kRecordAgain);
+    fail("JRN004", fmt::format("the footer counts {} events, the journal holds {}", footer->events, events_),
+         kRecordAgain);
   }
   footer_ = *footer;
   return next(out);
@@ -91,12 +94,14 @@ bool JournalReader::next(JournalEntry& out) {
 
 void JournalReader::check(const RequestSpec& request) {
   if (last_request_.has_value() && request.id <= *last_request_) {
-    fail("JRN004", fmt::format("request {} after request {}", raw(request.id), raw(*last_request_)), kRecordAgain);
+    fail("JRN004", fmt::format("request {} after request {}", raw(request.id), raw(*last_request_)),
+         kRecordAgain);
   }
   last_request_ = request.id;
   awaited_.insert(request.id);
   if (awaited_.size() > limits_.max_awaited) {
-    fail("JRN005", fmt::format("more than {} requests have not arrived yet", limits_.max_awaited), kRecordAgain);
+    fail("JRN005", fmt::format("more than {} requests have not arrived yet", limits_.max_awaited),
+         kRecordAgain);
   }
 }
 
@@ -104,7 +109,8 @@ void JournalReader::check(const JournalEvent& event) {
   ++events_;
   const std::optional<ReplicaId> replica = replica_of(event.stamped.event);
   if (replica.has_value() && raw(*replica) >= header_.replicas) {
-    fail("JRN004", fmt::format("replica {} of {}, counted from 0", raw(*replica), header_.replicas), kRecordAgain);
+    fail("JRN004", fmt::format("replica {} of {}, counted from 0", raw(*replica), header_.replicas),
+         kRecordAgain);
   }
   const std::optional<RequestId> request = request_of(event.stamped.event);
   if (request.has_value() && (!last_request_.has_value() || *request > *last_request_)) {
@@ -122,7 +128,8 @@ bool JournalReader::next_line(std::string_view& out) {
   ++line_;
   if (length == std::string_view::npos) fail("JRN003", "a frame ends within a line", kRecordAgain);
   if (length > limits_.max_line_bytes) {
-    fail("JRN005", fmt::format("a line of {} bytes; at most {} are read", length, limits_.max_line_bytes), kRecordAgain);
+    fail("JRN005", fmt::format("a line of {} bytes; at most {} are read", length, limits_.max_line_bytes),
+         kRecordAgain);
   }
   frame_used_ += length + 1;
   out = rest.substr(0, length);
@@ -144,18 +151,22 @@ bool JournalReader::next_frame() {
     return false;
   }
   if (result == FrameResult::kUnreadable) {
-    throw IoError(fmt::format("{}: cannot be read behind byte {}: {}", name_, frames_.frame_offset(), std::strerror(errno)));
+    throw IoError(fmt::format("{}: cannot be read behind byte {}: {}", name_, frames_.frame_offset(),
+                              std::strerror(errno)));
   }
   const bool too_large = result == FrameResult::kTooLarge;
   fail(too_large ? "JRN005" : "JRN003",
-       fmt::format("the frame at byte {} {}", frames_.frame_offset(), too_large ? "expands too far" : "is damaged or not zstd"),
+       fmt::format("the frame at byte {} {}", frames_.frame_offset(),
+                   too_large ? "expands too far" : "is damaged or not zstd"),
        kRecordAgain);
 }
 
 std::string JournalReader::end_text() const {
   if (complete()) return {};
   if (footer_.has_value()) return "The run was stopped before its end.";
-  if (torn_) return fmt::format("The end is torn: {} bytes of an unfinished frame after line {} are lost.", lost_bytes_, line_);
+  if (torn_)
+    return fmt::format("The end is torn: {} bytes of an unfinished frame after line {} are lost.",
+                       lost_bytes_, line_);
   return fmt::format("The journal stops without a footer after line {}.", line_);
 }
 

@@ -21,8 +21,8 @@ struct JournalLimits {
   std::size_t max_awaited = 1'000'000;  // requests with a row that have not arrived
 };
 
-// A file that is no journal, has another version or holds a broken line is a ConfigError; one that cannot be opened
-// is an IoError. A torn end is neither: the entries before it are given and torn() says so.
+// A file that is no journal, has another version or holds a broken line is a ConfigError; one that cannot be
+// opened is an IoError. A torn end is neither: the entries before it are given and torn() says so.
 class JournalReader {
  public:
   explicit JournalReader(const std::string& path, const JournalLimits& limits = {});

@@ -62,8 +62,8 @@ void JournalWriter::on_plan(const StepPlan& plan) {
   put_pending();
 }
 
-void JournalWriter::on_step_done(ReplicaId replica, StepId step, const StepShape& /*shape*/, Time /*planned*/,
-                                 Time end) {
+void JournalWriter::on_step_done(
+    ReplicaId replica, StepId step, const StepShape& /*shape*/, Time /*planned*/, Time end) {
   if (lane(replica).done == step) return;
   put_pending();
   lane(replica).done = step;

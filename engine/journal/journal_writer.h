@@ -11,14 +11,16 @@
 
 namespace servetwin {
 
-// An observer of the core. Whoever fills the request table also calls add_request; the row comes before its Arrived.
-// Failures of the disk are IoErrors. A writer that is destroyed without close() leaves a journal without its footer.
+// An observer of the core. Whoever fills the request table also calls add_request; the row comes before its
+// Arrived. Failures of the disk are IoErrors. A writer that is destroyed without close() leaves a journal
+// without its footer.
 class JournalWriter final : public Observer {
  public:
   JournalWriter(std::string path, const JournalHeader& header);
 
   void add_request(const RequestSpec& request);
-  // The backend was asked for a plan at `when`: what a PlanDue's lateness counts from. Simulation may leave it out.
+  // The backend was asked for a plan at `when`: what a PlanDue's lateness counts from. Simulation may leave
+  // it out.
   void plan_asked(ReplicaId replica, Time when);
   // Hands all that was recorded to the system. The live engine calls it once a second.
   void flush();

@@ -2,7 +2,6 @@
 #include "engine/journal/line_codec.h"
 
 #include <fmt/format.h>
-
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,14 +14,16 @@ namespace servetwin {
 namespace {
 
 // In the order of EventKind.
-constexpr const char* kEventNames[] = {"cancel", "out", "done", "ready", "replica", "window", "admin", "arrive", "plan"};
+constexpr const char* kEventNames[] = {"cancel", "out",   "done",   "ready", "replica",
+                                       "window", "admin", "arrive", "plan"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 constexpr const char* kReplicaStateNames[] = {"up", "draining", "down", "failed"};
 constexpr const char* kAdminNames[] = {"pause", "resume", "reset_cache", "reset_cache_forced", "drain"};
 constexpr EndReason kCancelReasons[] = {EndReason::kClient, EndReason::kDeadline, EndReason::kQueueTimeout,
                                         EndReason::kTtftTimeout};
 constexpr const char* kCancelNames[] = {to_string(EndReason::kClient), to_string(EndReason::kDeadline),
-                                        to_string(EndReason::kQueueTimeout), to_string(EndReason::kTtftTimeout)};
+                                        to_string(EndReason::kQueueTimeout),
+                                        to_string(EndReason::kTtftTimeout)};
 constexpr EndState kOutEnds[] = {EndState::kStop, EndState::kFailed};
 constexpr const char* kOutNames[] = {to_string(EndState::kStop), to_string(EndState::kFailed)};
 
@@ -54,7 +55,9 @@ struct AppendEvent {
   std::string& out;
   const JournalEvent& line;
 
-  void operator()(const Cancelled& e) const { append(out, R"(,"q":{},"w":"{}")", raw(e.request), to_string(e.why)); }
+  void operator()(const Cancelled& e) const {
+    append(out, R"(,"q":{},"w":"{}")", raw(e.request), to_string(e.why));
+  }
   void operator()(const SequenceOut& e) const {
     append(out, R"(,"q":{},"s":{},"x":"{}")", raw(e.request), raw(e.step), to_string(e.end));
   }
@@ -68,7 +71,9 @@ struct AppendEvent {
   void operator()(const ReplicaChanged& e) const {
     append(out, R"(,"r":{},"x":"{}")", raw(e.replica), kReplicaStateNames[static_cast<std::size_t>(e.state)]);
   }
-  void operator()(const ClientWindow& e) const { append(out, R"(,"q":{},"open":{})", raw(e.request), e.open); }
+  void operator()(const ClientWindow& e) const {
+    append(out, R"(,"q":{},"open":{})", raw(e.request), e.open);
+  }
   void operator()(const Admin& e) const {
     append(out, R"(,"r":{},"x":"{}")", raw(e.replica), kAdminNames[static_cast<std::size_t>(e.action)]);
   }
@@ -90,18 +95,22 @@ Event decode_event(LineFields& fields, EventKind kind, JournalEvent& line) {
     case EventKind::kSequenceOut:
       return SequenceOut{request(), step(), kOutEnds[fields.choice("x", kOutNames, std::size(kOutNames))]};
     case EventKind::kStepDone: {
-      const auto ran = static_cast<std::uint32_t>(fields.number_or("n", 1, std::numeric_limits<std::uint32_t>::max()));
+      const auto ran =
+          static_cast<std::uint32_t>(fields.number_or("n", 1, std::numeric_limits<std::uint32_t>::max()));
       return StepDone{replica(), step(), ran};
     }
     case EventKind::kReady:
       return Ready{request(), static_cast<WaitsFor>(fields.number("w", kMaxWaits)), fields.flag("ok")};
     case EventKind::kReplicaChanged:
-      return ReplicaChanged{replica(), static_cast<ReplicaState>(
-                                           fields.choice("x", kReplicaStateNames, std::size(kReplicaStateNames)))};
-    case EventKind::kClientWindow: return ClientWindow{request(), fields.flag("open")};
+      return ReplicaChanged{replica(), static_cast<ReplicaState>(fields.choice(
+                                           "x", kReplicaStateNames, std::size(kReplicaStateNames)))};
+    case EventKind::kClientWindow:
+      return ClientWindow{request(), fields.flag("open")};
     case EventKind::kAdmin:
-      return Admin{replica(), static_cast<AdminAction>(fields.choice("x", kAdminNames, std::size(kAdminNames)))};
-    case EventKind::kArrived: return Arrived{request()};
+      return Admin{replica(),
+                   static_cast<AdminAction>(fields.choice("x", kAdminNames, std::size(kAdminNames)))};
+    case EventKind::kArrived:
+      return Arrived{request()};
     case EventKind::kPlanDue:
       line.started = static_cast<StepId>(fields.number_or("s", 0, kAny));
       line.late = Duration{static_cast<std::int64_t>(fields.number_or("l", 0, kMaxTime))};
@@ -114,7 +123,8 @@ JournalEvent decode_event_line(LineFields& fields) {
   JournalEvent line;
   const auto kind = static_cast<EventKind>(fields.choice("e", kEventNames, std::size(kEventNames)));
   line.stamped.time = time_at_ns(static_cast<std::int64_t>(fields.number("t", kMaxTime)));
-  line.stamped.nth = static_cast<std::uint32_t>(fields.number_or("k", 0, std::numeric_limits<std::uint32_t>::max()));
+  line.stamped.nth =
+      static_cast<std::uint32_t>(fields.number_or("k", 0, std::numeric_limits<std::uint32_t>::max()));
   line.stamped.event = decode_event(fields, kind, line);
   return line;
 }
@@ -177,21 +187,24 @@ JournalFooter decode_footer(LineFields& fields) {
 }  // namespace
 
 void append_line(std::string& out, const JournalHeader& header) {
-  append(out, R"({{"journal":{},"build":{},"seed":{},"replicas":{},"engine":{},"profile":{},"estimator":{},"scenario":{}}})",
+  append(out,
+         R"({{"journal":{},"build":{},"seed":{},"replicas":{},"engine":{},)"
+         R"("profile":{},"estimator":{},"scenario":{}}})",
          header.version, quoted(header.build), header.seed, header.replicas, quoted(header.engine),
          quoted(header.profile_hash), quoted(header.estimator_hash), quoted(header.scenario));
   out += '\n';
 }
 
 void append_line(std::string& out, const RequestSpec& request) {
-  append(out, R"({{"q":{},"a":{},"p":{},"m":{})", raw(request.id), to_ns(request.arrival), request.prompt.value,
-         request.max_tokens.value);
+  append(out, R"({{"q":{},"a":{},"p":{},"m":{})", raw(request.id), to_ns(request.arrival),
+         request.prompt.value, request.max_tokens.value);
   if (request.priority != 0) append(out, R"(,"pr":{})", request.priority);
   if (request.traffic_class != ClassId{0}) append(out, R"(,"cl":{})", raw(request.traffic_class));
   if (request.stat_group != 0) append(out, R"(,"g":{})", request.stat_group);
   if (request.tenant != TenantId{0}) append(out, R"(,"tn":{})", raw(request.tenant));
   if (request.adapter != kNoAdapter) append(out, R"(,"ad":{})", raw(request.adapter));
-  if (request.waits_for != WaitsFor::kNothing) append(out, R"(,"w":{})", static_cast<unsigned>(request.waits_for));
+  if (request.waits_for != WaitsFor::kNothing)
+    append(out, R"(,"w":{})", static_cast<unsigned>(request.waits_for));
   if (request.session != kNoSession) append(out, R"(,"ss":{})", raw(request.session));
   if (request.cache_salt != 0) append(out, R"(,"sa":{})", request.cache_salt);
   if (request.continues_content) out += R"(,"cc":true)";
@@ -214,8 +227,8 @@ void append_line(std::string& out, const JournalEvent& event) {
 }
 
 void append_line(std::string& out, const JournalFooter& footer) {
-  append(out, R"({{"complete":{},"events":{},"decisions":"{}","timeline":"{}"}})", footer.complete, footer.events,
-         to_hex(footer.decisions), to_hex(footer.timeline));
+  append(out, R"({{"complete":{},"events":{},"decisions":"{}","timeline":"{}"}})", footer.complete,
+         footer.events, to_hex(footer.decisions), to_hex(footer.timeline));
   out += '\n';
 }
 

@@ -14,8 +14,8 @@ void append_line(std::string& out, const RequestSpec& request);
 void append_line(std::string& out, const JournalEvent& event);
 void append_line(std::string& out, const JournalFooter& footer);
 
-// Reads one line without its line feed. Returns what is wrong with it, or an empty text when nothing is. Of a header
-// with another version only the version is read.
+// Reads one line without its line feed. Returns what is wrong with it, or an empty text when nothing is. Of a
+// header with another version only the version is read.
 std::string decode_line(std::string_view text, JournalLine& out);
 
 }  // namespace servetwin

@@ -1,9 +1,8 @@
 // Parses a line without building a JSON value: nesting is refused as it is met, so no depth can hurt.
 #include "engine/journal/line_fields.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
+#include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -137,7 +136,8 @@ std::int32_t LineFields::signed_or_zero(std::string_view key) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
   const Field* field = find(key);
   if (field == nullptr) return 0;
-  if (!std::holds_alternative<std::int64_t>(field->value)) return static_cast<std::int32_t>(number(key, kMax));
+  if (!std::holds_alternative<std::int64_t>(field->value))
+    return static_cast<std::int32_t>(number(key, kMax));
   const std::int64_t value = *get<std::int64_t>(key, true, "");
   if (value < kMin) fail(fmt::format("\"{}\" is {}, less than {}", key, value, kMin));
   return value < kMin ? 0 : static_cast<std::int32_t>(value);

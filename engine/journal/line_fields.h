@@ -1,4 +1,4 @@
-// The fields of one journal line: a flat JSON object of whole numbers, texts, flags and lists of whole numbers.
+// The fields of one journal line: a flat JSON object of whole numbers, texts, flags and lists of numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace servetwin {
 
-// Reading keeps the first error and goes on with zeros, so a decoder is straight-line code with one check at the end.
+// Reading keeps the first error and goes on with zeros, so a decoder is straight-line code with one check at
+// the end.
 class LineFields {
  public:
   using Value = std::variant<std::int64_t, std::uint64_t, bool, std::string, std::vector<std::uint64_t>>;

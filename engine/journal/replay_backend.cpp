@@ -2,7 +2,6 @@
 #include "engine/journal/replay_backend.h"
 
 #include <fmt/format.h>
-
 #include <utility>
 
 #include "engine/base/check.h"
@@ -39,7 +38,8 @@ void ReplayBackend::start_step(const StepPlan& plan) {
   if (mismatch_.has_value()) return;
   const std::optional<Expected> expected = std::exchange(expected_, std::nullopt);
   if (!expected.has_value() || expected->replica != plan.replica) {
-    part(now_, plan.replica, fmt::format("the replay starts step {}, the journal starts none", raw(plan.step)));
+    part(now_, plan.replica,
+         fmt::format("the replay starts step {}, the journal starts none", raw(plan.step)));
   } else if (expected->step != plan.step) {
     part(now_, plan.replica,
          fmt::format("the replay starts step {}, the journal step {}", raw(plan.step), raw(expected->step)));
@@ -65,9 +65,11 @@ bool ReplayBackend::accepts(const JournalEvent& event) {
   const Time time = event.stamped.time;
   if (const auto* due = std::get_if<PlanDue>(&event.stamped.event)) {
     std::optional<Time>& asked = lane(due->replica).asked;
-    if (!asked.has_value()) return part(time, due->replica, "the journal plans, the replay asked for no plan");
+    if (!asked.has_value())
+      return part(time, due->replica, "the journal plans, the replay asked for no plan");
     if (time < *asked) {
-      return part(time, due->replica, fmt::format("the journal plans before {} ns, when the replay asked for it", to_ns(*asked)));
+      return part(time, due->replica,
+                  fmt::format("the journal plans before {} ns, when the replay asked for it", to_ns(*asked)));
     }
     asked.reset();
     if (event.started != StepId{0}) expected_ = {due->replica, event.started};
@@ -78,15 +80,17 @@ bool ReplayBackend::accepts(const JournalEvent& event) {
   std::deque<StepId>& in_flight = lane(done->replica).in_flight;
   if (done->ran != 1) return part(time, done->replica, "the journal ends several steps at once");
   if (in_flight.empty() || in_flight.front() != done->step) {
-    return part(time, done->replica, fmt::format("the journal ends step {}, the replay waits for {}", raw(done->step),
-                                                 in_flight.empty() ? "none" : fmt::format("step {}", raw(in_flight.front()))));
+    return part(time, done->replica,
+                fmt::format("the journal ends step {}, the replay waits for {}", raw(done->step),
+                            in_flight.empty() ? "none" : fmt::format("step {}", raw(in_flight.front()))));
   }
   in_flight.pop_front();
   return true;
 }
 
 bool ReplayBackend::part(Time time, ReplicaId replica, const std::string& what) {
-  mismatch_ = fmt::format("{}, line {}: at {} ns, replica {}: {}", reader_.name(), reader_.line(), to_ns(time), raw(replica), what);
+  mismatch_ = fmt::format("{}, line {}: at {} ns, replica {}: {}", reader_.name(), reader_.line(),
+                          to_ns(time), raw(replica), what);
   return false;
 }
 

@@ -1,4 +1,4 @@
-// A backend that reads a journal: the same core, the same stamped events, and a check of every command it gives.
+// A backend that reads a journal: the same stamped events, and a check of every command the core gives.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,8 @@
 
 namespace servetwin {
 
-// Replays any journal: simulated or live, any depth. When the core's commands part from the recorded ones, next()
-// returns false, mismatch() says where, and no further event reaches the core.
+// Replays any journal: simulated or live, any depth. When the core's commands part from the recorded ones,
+// next() returns false, mismatch() says where, and no further event reaches the core.
 class ReplayBackend final : public Backend {
  public:
   // `add_request` makes a request known to the core, before its Arrived.

@@ -1,16 +1,15 @@
 // A PlanDue line names the step it started, so durations need no core.
 #include "engine/journal/replayed_durations.h"
 
-#include <fmt/format.h>
-
 #include <deque>
+#include <fmt/format.h>
 
 namespace servetwin {
 namespace {
 
 struct InFlight {
-  StepId last{0};             // the last step started
-  std::deque<Time> starts;    // of the steps started and not ended, in order
+  StepId last{0};           // the last step started
+  std::deque<Time> starts;  // of the steps started and not ended, in order
 };
 
 [[noreturn]] void fail(const JournalReader& reader, StepId step, const char* what) {
@@ -37,7 +36,8 @@ std::vector<ReplayedDurations> replayed_durations(JournalReader& reader) {
     } else if (const auto* done = std::get_if<StepDone>(&event->stamped.event)) {
       InFlight& steps = in_flight[raw(done->replica)];
       std::vector<Duration>& ended = durations[raw(done->replica)].steps;
-      if (steps.starts.empty() || raw(done->step) != ended.size() + 1) fail(reader, done->step, "ends out of order");
+      if (steps.starts.empty() || raw(done->step) != ended.size() + 1)
+        fail(reader, done->step, "ends out of order");
       ended.push_back(time - steps.starts.front());
       steps.starts.pop_front();
     }

@@ -15,8 +15,8 @@ struct ReplayedDurations {
   std::vector<Duration> steps;
 };
 
-// Reads the journal to its end; one element per replica. Steps that never ended have no entry. A journal whose steps
-// do not follow one another from 1 is a ConfigError.
+// Reads the journal to its end; one element per replica. Steps that never ended have no entry. A journal
+// whose steps do not follow one another from 1 is a ConfigError.
 std::vector<ReplayedDurations> replayed_durations(JournalReader& reader);
 
 }  // namespace servetwin

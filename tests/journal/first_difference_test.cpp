@@ -1,5 +1,6 @@
 // If these fail, `diff` names the wrong step, or calls runs equal that decided differently.
 #include "engine/journal/first_difference.h"
+
 #include "tests/support/catch.h"
 
 namespace servetwin {
@@ -69,8 +70,8 @@ TEST_CASE("a record tells the whole delta of a step in plan order") {
   admit.sampled = true;
   PlanEntry readmit = entry_of(PlanAction::kAdmit, 6);
   readmit.resumed = true;
-  plan.entries = {entry_of(PlanAction::kPreempt, 9), entry_of(PlanAction::kChunk, 8), entry_of(PlanAction::kHold, 7), admit,
-                  readmit};
+  plan.entries = {entry_of(PlanAction::kPreempt, 9), entry_of(PlanAction::kChunk, 8),
+                  entry_of(PlanAction::kHold, 7), admit, readmit};
   log.on_plan(plan);
   const std::vector<DecisionRecord> records = drain(log);
   REQUIRE(records.size() == 1);
@@ -78,7 +79,8 @@ TEST_CASE("a record tells the whole delta of a step in plan order") {
   CHECK(records[0].step == StepId{17});
   CHECK(records[0].time == time_at_ns(5));
   CHECK(records[0].text ==
-        "12 decode over 3456 tokens of context; request 3 ended: stop after 120 tokens; preempt request 9, 32 tokens lost; "
+        "12 decode over 3456 tokens of context; request 3 ended: stop after 120 tokens; preempt request 9, "
+        "32 tokens lost; "
         "chunk of request 8: 32 tokens after 16; hold request 7; "
         "admit request 5: 32 tokens after 16, 16 from the prefix cache, sampled; "
         "readmit request 6: 32 tokens after 16, 0 from the prefix cache");
@@ -99,7 +101,8 @@ TEST_CASE("preemptions of a plan without a step are told with the next step, oth
   CHECK(drain(log).at(0).text == "0 decode over 0 tokens of context; preempt request 9, 32 tokens lost");
 }
 
-TEST_CASE("routing and ends outside a replica are decisions of the cluster, ends after the last step are kept") {
+TEST_CASE(
+    "routing and ends outside a replica are decisions of the cluster, ends after the last step are kept") {
   DecisionLog log;
   RequestSpec request;
   request.id = RequestId{4};
@@ -134,9 +137,9 @@ TEST_CASE("equal runs have no difference, whatever their times and the order bet
 }
 
 TEST_CASE("a differing entry is shown from the clause where the sides part") {
-  const DecisionComparison found =
-      compare({step(0, 1, 0, "p"), step(0, 2, 1'500'000'000, "12 decode; hold request 7; chunk"), step(0, 3, 2, "q")},
-              {step(0, 1, 0, "p"), step(0, 2, 1'600'000'000, "12 decode; hold request 8"), step(0, 3, 2, "q")});
+  const DecisionComparison found = compare(
+      {step(0, 1, 0, "p"), step(0, 2, 1'500'000'000, "12 decode; hold request 7; chunk"), step(0, 3, 2, "q")},
+      {step(0, 1, 0, "p"), step(0, 2, 1'600'000'000, "12 decode; hold request 8"), step(0, 3, 2, "q")});
   REQUIRE(found.first.has_value());
   CHECK(found.first->a->step == StepId{2});
   CHECK(found.equal_share() == 2.0 / 3.0);
@@ -148,23 +151,27 @@ TEST_CASE("a differing entry is shown from the clause where the sides part") {
 }
 
 TEST_CASE("a run that is a beginning of the other differs where it ends") {
-  const DecisionComparison found = compare({step(0, 1, 0, "p")}, {step(0, 1, 0, "p"), step(0, 2, 1, "q"), step(0, 3, 2, "r")});
+  const DecisionComparison found =
+      compare({step(0, 1, 0, "p")}, {step(0, 1, 0, "p"), step(0, 2, 1, "q"), step(0, 3, 2, "r")});
   REQUIRE(found.first.has_value());
   CHECK_FALSE(found.first->a.has_value());
   CHECK(found.first->b->step == StepId{2});
   CHECK(found.steps == 3);
   CHECK(found.equal_steps == 1);
-  CHECK(to_text(found, "A", "B").find("  A: has ended before\n  B (at 0.000000001 s): q\n") != std::string::npos);
+  CHECK(to_text(found, "A", "B").find("  A: has ended before\n  B (at 0.000000001 s): q\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a clause more on one side is a difference") {
   const DecisionComparison found = compare({step(0, 1, 0, "p; q")}, {step(0, 1, 0, "p")});
-  CHECK(to_text(found, "A", "B").find("A (at 0.000000000 s): ... q\n  B (at 0.000000000 s): ... nothing more\n") !=
+  CHECK(to_text(found, "A", "B")
+            .find("A (at 0.000000000 s): ... q\n  B (at 0.000000000 s): ... nothing more\n") !=
         std::string::npos);
 }
 
 TEST_CASE("of several differing replicas the earliest is named, routing before its consequences") {
-  const DecisionComparison replicas = compare({step(0, 1, 50, "x"), step(1, 1, 30, "y")}, {step(0, 1, 50, "-"), step(1, 1, 40, "-")});
+  const DecisionComparison replicas =
+      compare({step(0, 1, 50, "x"), step(1, 1, 30, "y")}, {step(0, 1, 50, "-"), step(1, 1, 40, "-")});
   CHECK(replicas.first->a->replica == ReplicaId{1});
   const DecisionRecord routed{kNoReplica, StepId{1}, time_at_ns(30), "request 4 to replica 2"};
   const DecisionRecord elsewhere{kNoReplica, StepId{1}, time_at_ns(30), "request 4 to replica 0"};

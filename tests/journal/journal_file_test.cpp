@@ -1,4 +1,5 @@
-// If these fail, a journal is lost or believed where it must not be: torn ends, damage, other versions, full disks.
+// If these fail, a journal is lost or believed where it must not be: torn ends, damage, other versions, full
+// disks.
 #include <csignal>
 #include <sys/resource.h>
 
@@ -50,11 +51,11 @@ TEST_CASE("a closed journal reads back whole, complete and with its digests") {
 
   JournalReader reader(file.path());
   CHECK(reader.header().scenario == "kind: Scenario");
-  CHECK(read_text(reader) ==
-        lines_text(small_request(0), event_at(0, Arrived{RequestId{0}}), event_at(0, PlanDue{ReplicaId{0}}, StepId{1}),
-                   event_at(12'345'678, StepDone{ReplicaId{0}, StepId{1}, 1}),
-                   event_at(12'345'678, PlanDue{ReplicaId{0}}, StepId{2}),
-                   event_at(24'691'356, StepDone{ReplicaId{0}, StepId{2}, 1})));
+  CHECK(read_text(reader) == lines_text(small_request(0), event_at(0, Arrived{RequestId{0}}),
+                                        event_at(0, PlanDue{ReplicaId{0}}, StepId{1}),
+                                        event_at(12'345'678, StepDone{ReplicaId{0}, StepId{1}, 1}),
+                                        event_at(12'345'678, PlanDue{ReplicaId{0}}, StepId{2}),
+                                        event_at(24'691'356, StepDone{ReplicaId{0}, StepId{2}, 1})));
   CHECK(reader.complete());
   CHECK_FALSE(reader.torn());
   CHECK(reader.end_text().empty());
@@ -72,9 +73,10 @@ TEST_CASE("steps that a shortcut ran at once are recorded one by one") {
   writer.on_step_done(ReplicaId{0}, StepId{2}, {}, time_at_ns(10), time_at_ns(20));
   writer.close({});
   JournalReader reader(file.path());
-  CHECK(read_text(reader) ==
-        lines_text(event_at(0, PlanDue{ReplicaId{0}}, StepId{1}), event_at(10, StepDone{ReplicaId{0}, StepId{1}, 1}),
-                   event_at(10, PlanDue{ReplicaId{0}}, StepId{2}), event_at(20, StepDone{ReplicaId{0}, StepId{2}, 1})));
+  CHECK(read_text(reader) == lines_text(event_at(0, PlanDue{ReplicaId{0}}, StepId{1}),
+                                        event_at(10, StepDone{ReplicaId{0}, StepId{1}, 1}),
+                                        event_at(10, PlanDue{ReplicaId{0}}, StepId{2}),
+                                        event_at(20, StepDone{ReplicaId{0}, StepId{2}, 1})));
 }
 
 TEST_CASE("how late a plan came counts from the time asked for") {
@@ -171,11 +173,13 @@ TEST_CASE("a broken line is named by its number") {
     file.set_frames({header, text});
     return problem_of(file).message;
   };
-  CHECK(message_of(lines_text(event_at(0, Arrived{RequestId{0}}))) == "request 0 has no row before its event");
+  CHECK(message_of(lines_text(event_at(0, Arrived{RequestId{0}}))) ==
+        "request 0 has no row before its event");
   CHECK(message_of(lines_text(event_at(0, PlanDue{ReplicaId{1}}))) == "replica 1 of 1, counted from 0");
   CHECK(message_of(lines_text(small_request(1), small_request(1))) == "request 1 after request 1");
   CHECK(message_of(lines_text(JournalHeader{})) == "a second header");
-  CHECK(message_of(lines_text(JournalFooter{.events = 1})) == "the footer counts 1 events, the journal holds 0");
+  CHECK(message_of(lines_text(JournalFooter{.events = 1})) ==
+        "the footer counts 1 events, the journal holds 0");
   CHECK(message_of(lines_text(JournalFooter{}, small_request(0))) == "a line after the footer");
   CHECK(message_of("{\"q\":1") == "a frame ends within a line");
 }
@@ -233,13 +237,14 @@ TEST_CASE("a disk that fills up during the run is an IoError, and what was flush
 }
 
 TEST_CASE("a step costs at most 200 bytes of text, with its share of cancels, ends and arrivals") {
-  // A day into a run of sixteen replicas, numbers as long as they get; every step ends a request and sees one arrive.
+  // A day into a run of sixteen replicas, numbers as long as they get; every step ends a request and sees one
+  // arrive.
   const std::int64_t day = std::int64_t{86'400} * 1'000'000'000;
   const StepId step{9'876'543};
   const RequestId request{123'456'789};
-  const std::string text = lines_text(
-      event_at(day, PlanDue{ReplicaId{15}}, step), event_at(day, StepDone{ReplicaId{15}, step, 1}),
-      event_at(day, Arrived{request}));
+  const std::string text =
+      lines_text(event_at(day, PlanDue{ReplicaId{15}}, step), event_at(day, StepDone{ReplicaId{15}, step, 1}),
+                 event_at(day, Arrived{request}));
   CHECK(text.size() <= 200);
   const ScratchFile file("bytes");
   JournalWriter writer(file.path(), {});

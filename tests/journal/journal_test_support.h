@@ -1,13 +1,12 @@
 // A file of its own for each test, and helpers to write and read journals in it.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,7 +22,9 @@ namespace servetwin {
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& name)
-      : path_((std::filesystem::temp_directory_path() / ("servetwin_" + name + "_" + std::to_string(::getpid()))).string()) {}
+      : path_((std::filesystem::temp_directory_path() /
+               ("servetwin_" + name + "_" + std::to_string(::getpid())))
+                  .string()) {}
   ~ScratchFile() {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);

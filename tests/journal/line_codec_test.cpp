@@ -1,7 +1,7 @@
-// If these fail, a journal does not say what happened: lines lose facts, or wrong lines are taken for good ones.
-#include <rapidcheck.h>
-
+// If these fail, a journal does not say what happened: lines lose facts, or wrong lines are taken for good
+// ones.
 #include <limits>
+#include <rapidcheck.h>
 
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
@@ -14,7 +14,9 @@ T arbitrary() {
   return *rc::gen::arbitrary<T>();
 }
 
-std::int64_t between(std::int64_t low, std::int64_t high) { return *rc::gen::inRange<std::int64_t>(low, high + 1); }
+std::int64_t between(std::int64_t low, std::int64_t high) {
+  return *rc::gen::inRange<std::int64_t>(low, high + 1);
+}
 
 RequestSpec any_request() {
   RequestSpec request;
@@ -43,15 +45,25 @@ Event any_event() {
   const StepId step{arbitrary<std::uint64_t>()};
   const bool yes = arbitrary<bool>();
   switch (between(0, 8)) {
-    case 0: return Cancelled{request, *rc::gen::element(EndReason::kClient, EndReason::kDeadline, EndReason::kQueueTimeout, EndReason::kTtftTimeout)};
-    case 1: return SequenceOut{request, step, yes ? EndState::kStop : EndState::kFailed};
-    case 2: return StepDone{replica, step, arbitrary<std::uint32_t>()};
-    case 3: return Ready{request, static_cast<WaitsFor>(between(0, 31)), yes};
-    case 4: return ReplicaChanged{replica, static_cast<ReplicaState>(between(0, 3))};
-    case 5: return ClientWindow{request, yes};
-    case 6: return Admin{replica, static_cast<AdminAction>(between(0, 4))};
-    case 7: return Arrived{request};
-    default: return PlanDue{replica};
+    case 0:
+      return Cancelled{request, *rc::gen::element(EndReason::kClient, EndReason::kDeadline,
+                                                  EndReason::kQueueTimeout, EndReason::kTtftTimeout)};
+    case 1:
+      return SequenceOut{request, step, yes ? EndState::kStop : EndState::kFailed};
+    case 2:
+      return StepDone{replica, step, arbitrary<std::uint32_t>()};
+    case 3:
+      return Ready{request, static_cast<WaitsFor>(between(0, 31)), yes};
+    case 4:
+      return ReplicaChanged{replica, static_cast<ReplicaState>(between(0, 3))};
+    case 5:
+      return ClientWindow{request, yes};
+    case 6:
+      return Admin{replica, static_cast<AdminAction>(between(0, 4))};
+    case 7:
+      return Arrived{request};
+    default:
+      return PlanDue{replica};
   }
 }
 
@@ -87,13 +99,15 @@ bool same(const Event& a, const Event& b) {
 
 bool same(const RequestSpec& a, const RequestSpec& b) {
   const auto key = [](const RequestSpec& r) {
-    return std::tuple{r.id, r.arrival, r.prompt, r.max_tokens, r.priority, r.traffic_class, r.stat_group, r.tenant,
-                      r.adapter, r.waits_for, r.session, r.cache_salt, r.continues_content};
+    return std::tuple{
+        r.id,     r.arrival, r.prompt,    r.max_tokens, r.priority,   r.traffic_class,    r.stat_group,
+        r.tenant, r.adapter, r.waits_for, r.session,    r.cache_salt, r.continues_content};
   };
-  return key(a) == key(b) && std::equal(a.content.begin(), a.content.end(), b.content.begin(), b.content.end(),
-                                        [](const ContentSegment& x, const ContentSegment& y) {
-                                          return x.stream == y.stream && x.length == y.length;
-                                        });
+  return key(a) == key(b) &&
+         std::equal(a.content.begin(), a.content.end(), b.content.begin(), b.content.end(),
+                    [](const ContentSegment& x, const ContentSegment& y) {
+                      return x.stream == y.stream && x.length == y.length;
+                    });
 }
 
 template <class Line>
@@ -150,7 +164,8 @@ TEST_CASE("a header keeps every character of its scenario") {
 }
 
 TEST_CASE("a footer keeps all bits of the digests") {
-  const JournalFooter footer{.complete = true, .events = 7, .decisions = 0x00f0000000000001ULL, .timeline = ~0ULL};
+  const JournalFooter footer{
+      .complete = true, .events = 7, .decisions = 0x00f0000000000001ULL, .timeline = ~0ULL};
   CHECK(decoded<JournalFooter>(lines_text(footer)) == footer);
 }
 
@@ -166,12 +181,16 @@ TEST_CASE("a line that is not as the format says is refused with its reason") {
   CHECK(problem_of(R"({"t":-1,"e":"arrive","q":1})") == "\"t\" must be a whole number, 0 or more");
   CHECK(problem_of(R"({"t":1.5,"e":"arrive","q":1})").find("1.5 is not a whole number") == 0);
   CHECK(problem_of(R"({"t":1,"e":"arrive","q":4294967296})").find("\"q\" is 4294967296") == 0);
-  CHECK(problem_of(R"({"t":1,"e":"arrives","q":1})") == "\"e\" is \"arrives\", which this version does not know");
+  CHECK(problem_of(R"({"t":1,"e":"arrives","q":1})") ==
+        "\"e\" is \"arrives\", which this version does not know");
   CHECK(problem_of(R"({"q":1,"a":0,"p":0,"m":1})") == "\"p\" must be at least 1");
-  CHECK(problem_of(R"({"q":1,"a":0,"p":4,"m":1,"c":[9,5]})") == "the lengths in \"c\" sum to more than the prompt");
-  CHECK(problem_of(R"({"q":1,"a":0,"p":4,"m":1,"c":[9,3]})") == "the lengths in \"c\" sum to less than the prompt");
+  CHECK(problem_of(R"({"q":1,"a":0,"p":4,"m":1,"c":[9,5]})") ==
+        "the lengths in \"c\" sum to more than the prompt");
+  CHECK(problem_of(R"({"q":1,"a":0,"p":4,"m":1,"c":[9,3]})") ==
+        "the lengths in \"c\" sum to less than the prompt");
   CHECK(problem_of(R"({"q":{"q":1}})") == "an object inside the line's object");
-  CHECK(problem_of(R"({"complete":true,"events":1,"decisions":"xyz","timeline":"0000000000000000"})").find("\"decisions\"") == 0);
+  CHECK(problem_of(R"({"complete":true,"events":1,"decisions":"xyz","timeline":"0000000000000000"})")
+            .find("\"decisions\"") == 0);
   CHECK(problem_of(std::string(200'000, '[')) != "");
 }
 

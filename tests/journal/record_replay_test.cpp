@@ -1,4 +1,5 @@
-// If these fail, a recorded run does not replay to the same decisions, or a journal that was changed is not noticed.
+// If these fail, a recorded run does not replay to the same decisions, or a journal that was changed is not
+// noticed.
 #include <map>
 #include <set>
 
@@ -38,7 +39,8 @@ std::unique_ptr<Cluster> make_cluster(const Setup& setup, std::vector<Observer*>
       std::move(observers));
 }
 
-// A small world: requests of mixed sizes, some cancelled, some that stop early; durations follow from the step's shape.
+// A small world: requests of mixed sizes, some cancelled, some that stop early; durations follow from the
+// step's shape.
 class SmallWorld final : public Backend {
  public:
   SmallWorld(Cluster& cluster, JournalWriter& writer, bool stops) : cluster_(cluster), stops_(stops) {
@@ -52,7 +54,8 @@ class SmallWorld final : public Backend {
       cluster.add_request(request);
       writer.add_request(request);
       events_.insert({request.arrival, Arrived{request.id}});
-      if (i % 7 == 3) events_.insert({request.arrival + Duration{150'000}, Cancelled{request.id, EndReason::kClient}});
+      if (i % 7 == 3)
+        events_.insert({request.arrival + Duration{150'000}, Cancelled{request.id, EndReason::kClient}});
     }
   }
 
@@ -166,7 +169,8 @@ std::vector<JournalEntry> entries_of(const ScratchFile& file) {
 
 void write_entries(const ScratchFile& file, const std::vector<JournalEntry>& entries) {
   std::string text;
-  for (const JournalEntry& entry : entries) std::visit([&](const auto& line) { append_line(text, line); }, entry);
+  for (const JournalEntry& entry : entries)
+    std::visit([&](const auto& line) { append_line(text, line); }, entry);
   file.set_frames({lines_text(JournalHeader{}), text});
 }
 
@@ -241,7 +245,8 @@ TEST_CASE("one event taken out of a journal: the difference is the next step tha
     const auto* event = std::get_if<JournalEvent>(&entry);
     const auto* cancelled = event == nullptr ? nullptr : std::get_if<Cancelled>(&event->stamped.event);
     return cancelled != nullptr &&
-           record_with_cancel.text.find("request " + std::to_string(raw(cancelled->request)) + " ended: cancelled") != std::string::npos;
+           record_with_cancel.text.find("request " + std::to_string(raw(cancelled->request)) +
+                                        " ended: cancelled") != std::string::npos;
   };
   REQUIRE(std::erase_if(entries, is_that_cancel) == 1);
   write_entries(changed_file, entries);
@@ -254,7 +259,8 @@ TEST_CASE("one event taken out of a journal: the difference is the next step tha
   CHECK(comparison.first->a->step == expected);
   CHECK(comparison.first->a->text.find("ended: cancelled (client)") != std::string::npos);
   CHECK(comparison.equal_steps >= static_cast<std::int64_t>(raw(expected)) - 1);
-  CHECK(to_text(comparison, "A", "B").find("step " + std::to_string(raw(expected)) + " of replica 0") != std::string::npos);
+  CHECK(to_text(comparison, "A", "B").find("step " + std::to_string(raw(expected)) + " of replica 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("a journal that answers another step than was started stops the replay before the core sees it") {

@@ -1,6 +1,8 @@
-// If these fail, a replay feeds a core that has parted from the journal, or durations are taken from the wrong steps.
-#include "engine/base/error.h"
+// If these fail, a replay feeds a core that has parted from the journal, or durations are taken from the
+// wrong steps.
 #include "engine/journal/replay_backend.h"
+
+#include "engine/base/error.h"
 #include "engine/journal/replayed_durations.h"
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
@@ -41,9 +43,13 @@ class Replay {
   StampedEvent event_{kTimeZero, Arrived{kNoRequest}};
 };
 
-JournalEvent plan(std::int64_t ns, std::uint64_t step) { return event_at(ns, PlanDue{kReplica}, StepId{step}); }
+JournalEvent plan(std::int64_t ns, std::uint64_t step) {
+  return event_at(ns, PlanDue{kReplica}, StepId{step});
+}
 
-JournalEvent done(std::int64_t ns, std::uint64_t step) { return event_at(ns, StepDone{kReplica, StepId{step}, 1}); }
+JournalEvent done(std::int64_t ns, std::uint64_t step) {
+  return event_at(ns, StepDone{kReplica, StepId{step}, 1});
+}
 
 std::string mismatch_of(Replay& replay) {
   CHECK_FALSE(replay.next());
@@ -88,7 +94,8 @@ TEST_CASE("each way in which commands can part from the journal is named, and no
     Replay replay(plan(0, 1), done(10, 1));
     replay.backend().plan_at(kReplica, kTimeZero);
     REQUIRE(replay.next());
-    CHECK(mismatch_of(replay).find("line 2: at 0 ns, replica 0: the journal starts step 1, the replay starts none") !=
+    CHECK(mismatch_of(replay).find(
+              "line 2: at 0 ns, replica 0: the journal starts step 1, the replay starts none") !=
           std::string::npos);
     CHECK_FALSE(replay.next());
   }
@@ -120,7 +127,8 @@ TEST_CASE("each way in which commands can part from the journal is named, and no
     replay.backend().plan_at(kReplica, kTimeZero);
     REQUIRE(replay.next());
     replay.start(1);
-    CHECK(mismatch_of(replay).find("the journal ends step 2, the replay waits for step 1") != std::string::npos);
+    CHECK(mismatch_of(replay).find("the journal ends step 2, the replay waits for step 1") !=
+          std::string::npos);
   }
 }
 
@@ -128,7 +136,8 @@ TEST_CASE("durations count from the plan that started the step, lags from the ti
   const ScratchFile file("durations");
   JournalEvent late = plan(130, 3);
   late.late = Duration{30};
-  file.set_frames({lines_text(JournalHeader{}, plan(0, 1), plan(4, 2), plan(6, 0), done(10, 1), done(25, 2), late)});
+  file.set_frames(
+      {lines_text(JournalHeader{}, plan(0, 1), plan(4, 2), plan(6, 0), done(10, 1), done(25, 2), late)});
   JournalReader reader(file.path());
   const std::vector<ReplayedDurations> durations = replayed_durations(reader);
   REQUIRE(durations.size() == 1);
