@@ -1,4 +1,4 @@
-// Durations as given in a file: by step number, or by the request of a one-request step, as queueing tests do.
+// Durations as given in a file: by step, or by the request of a one-request step (as queueing tests do).
 #include <filesystem>
 #include <string>
 

@@ -12,8 +12,8 @@ namespace {
 // A small Llama-like config, with more fields or a replaced tail.
 std::string config(const std::string& more = "") {
   return R"({"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 32, "hidden_size": 4096,
-    "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
-    "tie_word_embeddings": false)" +
+    "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072,
+    "torch_dtype": "bfloat16", "tie_word_embeddings": false)" +
          more + "}";
 }
 
