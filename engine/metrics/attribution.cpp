@@ -46,6 +46,7 @@ void HeldTime::change(Time now, const HeldCounts& held) {
 }
 
 void HeldTime::settle(Time now) {
+  if (held_ == HeldCounts{}) since_ = std::max(since_, now);
   while (since_ < now) {
     const std::int64_t minute = since_.time_since_epoch() / kMinute;
     const Time until = std::min(now, Time{kMinute * (minute + 1)});

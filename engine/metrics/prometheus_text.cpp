@@ -62,8 +62,9 @@ class Families {
                  const Bounds& bounds) {
     start(name, MetricType::Histogram, help);
     auto& out = add(engine).histogram;
-    out.sample_count = static_cast<std::uint64_t>(samples.count());
-    out.sample_sum = static_cast<double>(samples.sum()) / bounds.unit;
+    const Moments moments = samples.moments();
+    out.sample_count = static_cast<std::uint64_t>(moments.count);
+    out.sample_sum = static_cast<double>(moments.sum) / bounds.unit;
     const std::vector<std::int64_t> totals = samples.cumulative(bounds.values);
     for (std::size_t i = 0; i < totals.size(); ++i) {
       const double bound = static_cast<double>(bounds.values[i]) / bounds.unit;

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-
-#include "engine/base/check.h"
 
 namespace servetwin {
 namespace {
@@ -14,39 +11,29 @@ namespace {
 constexpr std::int64_t kPlainValue = std::int64_t{1} << 43;
 constexpr std::int64_t kPlainCount = std::int64_t{1} << 40;
 
-using Ranks = std::array<std::int64_t, 2 * kQuantilesPerMille.size()>;
-using RankValues = std::array<double, 2 * kQuantilesPerMille.size()>;
+// How many entries wait to be folded once there is a sketch.
+constexpr std::size_t kBatch = 1024;
 
-// The order statistics on both sides of each quantile, ascending in pairs.
-Ranks ranks_for(std::int64_t count) {
-  Ranks ranks{};
-  for (std::size_t i = 0; i < kQuantilesPerMille.size(); ++i) {
-    const std::int64_t below =
-        static_cast<std::int64_t>(static_cast<Int128>(count - 1) * kQuantilesPerMille[i] / 1000);
-    ranks[2 * i] = below;
-    ranks[2 * i + 1] = std::min(below + 1, count - 1);
-  }
-  return ranks;
-}
+// The k-th smallest value, for ascending k from call to call.
+class Ranks {
+ public:
+  explicit Ranks(const std::vector<std::pair<double, std::int64_t>>& sorted) : sorted_(sorted) {}
 
-// Each rank's value where entries(i) gives ascending (value, count) pairs.
-template <class Entries>
-RankValues walk(const Ranks& ranks, std::size_t size, Entries entries) {
-  // Ranks come in overlapping pairs, so each is walked for by its own cursor position.
-  RankValues values{};
-  std::array<std::size_t, 2 * kQuantilesPerMille.size()> order{};
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair{ranks[a], a} < std::pair{ranks[b], b};
-  });
-  std::size_t entry = 0;
-  std::int64_t passed = 0;
-  for (const std::size_t i : order) {
-    while (entry < size && passed + entries(entry).second <= ranks[i]) passed += entries(entry++).second;
-    values[i] = entries(entry).first;
+  double at(std::int64_t rank) {
+    while (passed_ + sorted_[entry_].second <= rank) passed_ += sorted_[entry_++].second;
+    return sorted_[entry_].first;
   }
-  return values;
-}
+  // The value after it, without moving on.
+  double after(std::int64_t rank) const {
+    const bool last_of_run = passed_ + sorted_[entry_].second == rank + 1;
+    return last_of_run && entry_ + 1 < sorted_.size() ? sorted_[entry_ + 1].first : sorted_[entry_].first;
+  }
+
+ private:
+  const std::vector<std::pair<double, std::int64_t>>& sorted_;
+  std::size_t entry_ = 0;
+  std::int64_t passed_ = 0;
+};
 
 }  // namespace
 
@@ -67,160 +54,121 @@ void LogHistogram::merge(const LogHistogram& other) {
   for (std::size_t i = 0; i < kNumBuckets; ++i) counts_[i] += other.counts_[i];
 }
 
-void Samples::add(std::int64_t value, std::int64_t count) {
-  CHECK_INVARIANT(value >= 0, value);
-  CHECK_INVARIANT(count > 0, count);
-  if (count_ == 0) min_ = value;
-  min_ = std::min(min_, value);
-  max_ = std::max(max_, value);
-  count_ += count;
-  sum_ += static_cast<Int128>(value) * count;
-  add_square(value, count);
-  store(value, count);
-}
-
-void Samples::add_square(std::int64_t value, std::int64_t count) {
+void Moments::add(std::int64_t value, std::int64_t times) {
+  if (count == 0) min = value;
+  min = std::min(min, value);
+  max = std::max(max, value);
+  count += times;
+  sum += static_cast<Int128>(value) * times;
   const auto wide = static_cast<Uint128>(value);
   const Uint128 square = wide * wide;
-  Uint128 term = square * static_cast<Uint128>(count);
-  if (value >= kPlainValue || count >= kPlainCount) [[unlikely]] {
-    if (square != 0 && term / square != static_cast<Uint128>(count)) square_overflow_ = true;
+  const Uint128 term = square * static_cast<Uint128>(times);
+  if (value >= kPlainValue || times >= kPlainCount) [[unlikely]] {
+    if (square != 0 && term / square != static_cast<Uint128>(times)) overflow = true;
   }
-  square_sum_ += term;
-  if (square_sum_ < term) square_overflow_ = true;
+  square_sum += term;
+  if (square_sum < term) overflow = true;
 }
 
-void Samples::store(std::int64_t value, std::int64_t count) {
-  if (!sketch_.empty()) {
-    sketch_.front().add(value, count);
-    return;
-  }
-  if (!counts_.empty() && values_.back() == value) {
-    counts_.back() += count;
-    return;
-  }
-  if (values_.size() == exact_limit_) {
-    spill();
-    sketch_.front().add(value, count);
-    return;
-  }
-  if (count != 1 && counts_.empty()) counts_.assign(values_.size(), 1);
-  const bool weighted = count != 1 || !counts_.empty();
-  values_.push_back(value);
-  if (weighted) counts_.push_back(count);
+void Moments::merge(const Moments& other) {
+  if (other.count == 0) return;
+  if (count == 0) min = other.min;
+  min = std::min(min, other.min);
+  max = std::max(max, other.max);
+  count += other.count;
+  sum += other.sum;
+  square_sum += other.square_sum;
+  overflow = overflow || other.overflow || square_sum < other.square_sum;
 }
 
-void Samples::spill() {
-  LogHistogram histogram;
-  for (std::size_t i = 0; i < values_.size(); ++i)
-    histogram.add(values_[i], counts_.empty() ? 1 : counts_[i]);
-  sketch_.push_back(std::move(histogram));
-  values_ = {};
-  counts_ = {};
+std::optional<double> Moments::deviation() const {
+  if (overflow) return std::nullopt;
+  // Sum of squares less sum^2 / n, with sum = q n + r: every term fits, only r^2 / n is rounded.
+  const auto n = static_cast<Uint128>(count);
+  const auto total = static_cast<Uint128>(sum);
+  const Uint128 q = total / n;
+  const Uint128 r = total % n;
+  const Uint128 whole = square_sum - q * q * n - 2 * q * r;
+  const double rest = static_cast<double>(r) * (static_cast<double>(r) / static_cast<double>(n));
+  const double squares = static_cast<double>(whole) - rest;
+  return squares > 0 ? std::sqrt(squares / static_cast<double>(n)) : 0.0;
+}
+
+void Samples::fold() {
+  if (sketch_.empty()) {
+    sketch_.emplace_back();
+    limit_ = kBatch;
+  }
+  for (const Entry& entry : entries_) {
+    folded_.add(entry.value, entry.count);
+    sketch_.front().add(entry.value, entry.count);
+  }
+  if (entries_.capacity() > kBatch) entries_ = {};
+  entries_.clear();
 }
 
 void Samples::merge(const Samples& other) {
-  if (other.count_ == 0) return;
-  if (count_ == 0) min_ = other.min_;
-  min_ = std::min(min_, other.min_);
-  max_ = std::max(max_, other.max_);
-  count_ += other.count_;
-  sum_ += other.sum_;
-  square_sum_ += other.square_sum_;
-  square_overflow_ = square_overflow_ || other.square_overflow_ || square_sum_ < other.square_sum_;
-  if (!other.sketch_.empty() && sketch_.empty()) spill();
-  if (!other.sketch_.empty()) sketch_.front().merge(other.sketch_.front());
-  for (std::size_t i = 0; i < other.values_.size(); ++i) {
-    store(other.values_[i], other.counts_.empty() ? 1 : other.counts_[i]);
+  if (!other.sketch_.empty()) {
+    fold();
+    sketch_.front().merge(other.sketch_.front());
+    folded_.merge(other.folded_);
   }
+  for (const Entry& entry : other.entries_) add(entry.value, entry.count);
 }
 
-std::optional<double> Samples::std_deviation() const {
-  if (square_overflow_) return std::nullopt;
-  // Sum of squares less sum^2 / n, with sum = q n + r: every term fits, only r^2 / n is rounded.
-  const auto n = static_cast<Uint128>(count_);
-  const auto sum = static_cast<Uint128>(sum_);
-  const Uint128 q = sum / n;
-  const Uint128 r = sum % n;
-  const Uint128 whole = square_sum_ - q * q * n - 2 * q * r;
-  const double rest = static_cast<double>(r) * (static_cast<double>(r) / static_cast<double>(n));
-  const double deviation = static_cast<double>(whole) - rest;
-  return deviation > 0 ? std::sqrt(deviation / static_cast<double>(n)) : 0.0;
+Moments Samples::moments() const {
+  Moments all = folded_;
+  for (const Entry& entry : entries_) all.add(entry.value, entry.count);
+  return all;
 }
 
-std::vector<Samples::Entry> Samples::sorted_entries() const {
-  std::vector<Entry> entries(values_.size());
-  for (std::size_t i = 0; i < values_.size(); ++i)
-    entries[i] = {values_[i], counts_.empty() ? 1 : counts_[i]};
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
-  return entries;
-}
-
-RankValues Samples::values_at(const Ranks& ranks) const {
-  if (!sketch_.empty()) {
-    const auto& counts = sketch_.front().counts();
-    return walk(ranks, counts.size(), [&](std::size_t i) {
-      const double middle = LogHistogram::middle_of(i);
-      return std::pair{std::clamp(middle, static_cast<double>(min_), static_cast<double>(max_)), counts[i]};
-    });
+std::vector<std::pair<double, std::int64_t>> Samples::sorted() const {
+  std::vector<std::pair<double, std::int64_t>> pairs;
+  if (exact()) {
+    for (const Entry& entry : entries_) pairs.emplace_back(static_cast<double>(entry.value), entry.count);
+    std::sort(pairs.begin(), pairs.end());
+    return pairs;
   }
-  if (!counts_.empty()) {
-    const std::vector<Entry> entries = sorted_entries();
-    return walk(ranks, entries.size(), [&](std::size_t i) {
-      return std::pair{static_cast<double>(entries[i].value), entries[i].count};
-    });
+  LogHistogram all = sketch_.front();
+  for (const Entry& entry : entries_) all.add(entry.value, entry.count);
+  for (std::size_t i = 0; i < all.counts().size(); ++i) {
+    if (all.counts()[i] != 0) pairs.emplace_back(LogHistogram::middle_of(i), all.counts()[i]);
   }
-  RankValues values{};
-  std::vector<std::int64_t> scratch = values_;
-  auto from = scratch.begin();
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    // Selecting an earlier rank again finds it in place: everything before `from` is final.
-    const auto at = scratch.begin() + ranks[i];
-    if (at >= from) {
-      std::nth_element(from, at, scratch.end());
-      from = at + 1;
-    }
-    values[i] = static_cast<double>(*at);
-  }
-  return values;
+  return pairs;
 }
 
 Distribution Samples::distribution() const {
   Distribution result;
-  result.count = count_;
   result.exact = exact();
-  if (count_ == 0) return result;
-  result.mean = ratio_of(sum_, count_);
-  result.std = std_deviation();
-  result.min = static_cast<double>(min_);
-  result.max = static_cast<double>(max_);
-  const RankValues values = values_at(ranks_for(count_));
+  const Moments all = moments();
+  result.count = all.count;
+  if (all.count == 0) return result;
+  result.mean = ratio_of(all.sum, all.count);
+  result.std = all.deviation();
+  result.min = static_cast<double>(all.min);
+  result.max = static_cast<double>(all.max);
+  const auto pairs = sorted();
+  Ranks ranks(pairs);
   for (std::size_t i = 0; i < kQuantilesPerMille.size(); ++i) {
-    const auto rest = static_cast<double>(static_cast<Int128>(count_ - 1) * kQuantilesPerMille[i] % 1000);
-    result.quantiles[i] = values[2 * i] + (values[2 * i + 1] - values[2 * i]) * (rest / 1000);
+    const Int128 place = static_cast<Int128>(all.count - 1) * kQuantilesPerMille[i];
+    const auto rank = static_cast<std::int64_t>(place / 1000);
+    const double low = ranks.at(rank);
+    const double value = low + (ranks.after(rank) - low) * (static_cast<double>(place % 1000) / 1000);
+    result.quantiles[i] = std::clamp(value, *result.min, *result.max);
   }
   return result;
 }
 
 std::vector<std::int64_t> Samples::cumulative(const std::vector<std::int64_t>& bounds) const {
-  std::vector<std::int64_t> totals(bounds.size() + 1);
-  const auto bucket_for = [&](double value) {
-    return static_cast<std::size_t>(
-        std::lower_bound(bounds.begin(), bounds.end(), value,
-                         [](std::int64_t bound, double v) { return static_cast<double>(bound) < v; }) -
-        bounds.begin());
-  };
-  if (!sketch_.empty()) {
-    const auto& counts = sketch_.front().counts();
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] != 0) totals[bucket_for(LogHistogram::middle_of(i))] += counts[i];
-    }
+  const auto pairs = sorted();
+  std::vector<std::int64_t> totals;
+  std::size_t next = 0;
+  std::int64_t total = 0;
+  for (const std::int64_t bound : bounds) {
+    for (; next < pairs.size() && pairs[next].first <= static_cast<double>(bound); ++next)
+      total += pairs[next].second;
+    totals.push_back(total);
   }
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    totals[bucket_for(static_cast<double>(values_[i]))] += counts_.empty() ? 1 : counts_[i];
-  }
-  totals.pop_back();
-  for (std::size_t i = 1; i < totals.size(); ++i) totals[i] += totals[i - 1];
   return totals;
 }
 

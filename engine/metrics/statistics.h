@@ -5,7 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "engine/base/check.h"
 
 namespace servetwin {
 
@@ -58,22 +61,43 @@ struct Distribution {
   const std::optional<double>& p999() const { return quantiles[4]; }
 };
 
-// A sample of values with counts. Up to `exact_limit` entries every one is kept; above, only the histogram.
-// Count, sum, minimum and maximum are exact always. Merging is commutative: the same multiset gives the same
-// answers in whatever order it came, as long as the same entries are kept or dropped.
+// Exact sums of values with counts.
+struct Moments {
+  std::int64_t count = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  Int128 sum = 0;
+  Uint128 square_sum = 0;
+  bool overflow = false;  // of square_sum
+
+  void add(std::int64_t value, std::int64_t times);
+  void merge(const Moments& other);
+  // Of at least one value; nothing after an overflow.
+  std::optional<double> deviation() const;
+};
+
+// A sample of values with counts. Up to `exact_limit` entries (runs of one value) every one is kept; above,
+// only the histogram. Count, sum, minimum, maximum and deviation are exact always.
 class Samples {
  public:
-  static constexpr std::size_t kExactLimit = std::size_t{1} << 18;
+  static constexpr std::size_t kExactLimit = std::size_t{1} << 17;
 
-  explicit Samples(std::size_t exact_limit = kExactLimit) : exact_limit_(exact_limit) {}
+  explicit Samples(std::size_t exact_limit = kExactLimit) : limit_(exact_limit) {}
 
-  // `value` is not negative, `count` is positive.
-  void add(std::int64_t value, std::int64_t count = 1);
+  // `value` is not negative, `count` is positive. Cheap: the work is done in batches.
+  void add(std::int64_t value, std::int64_t count = 1) {
+    CHECK_INVARIANT(value >= 0, value);
+    if (!entries_.empty() && entries_.back().value == value) {
+      entries_.back().count += count;
+      return;
+    }
+    if (entries_.size() >= limit_) fold();
+    entries_.push_back({value, count});
+  }
   void merge(const Samples& other);
 
-  std::int64_t count() const { return count_; }
-  Int128 sum() const { return sum_; }
   bool exact() const { return sketch_.empty(); }
+  Moments moments() const;
   Distribution distribution() const;
   // For each ascending bound how many values are at most that; from the sketch, a value within 1/256 of a
   // bound may count on its wrong side.
@@ -85,23 +109,13 @@ class Samples {
     std::int64_t count;
   };
 
-  void store(std::int64_t value, std::int64_t count);
-  void spill();
-  void add_square(std::int64_t value, std::int64_t count);
-  std::optional<double> std_deviation() const;
-  std::array<double, 2 * kQuantilesPerMille.size()> values_at(
-      const std::array<std::int64_t, 2 * kQuantilesPerMille.size()>& ranks) const;
-  std::vector<Entry> sorted_entries() const;
+  void fold();
+  // Ascending (value, count) pairs: the entries themselves, or the middles of the buckets.
+  std::vector<std::pair<double, std::int64_t>> sorted() const;
 
-  std::size_t exact_limit_;
-  std::int64_t count_ = 0;
-  std::int64_t min_ = 0;
-  std::int64_t max_ = 0;
-  Int128 sum_ = 0;
-  Uint128 square_sum_ = 0;
-  bool square_overflow_ = false;
-  std::vector<std::int64_t> values_;
-  std::vector<std::int64_t> counts_;  // beside values_ as soon as one count is not 1, else empty
+  std::size_t limit_;
+  std::vector<Entry> entries_;        // all, or with a sketch those that are not in it yet
+  Moments folded_;                    // of what is in the sketch
   std::vector<LogHistogram> sketch_;  // none or one
 };
 
