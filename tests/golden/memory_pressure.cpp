@@ -1,5 +1,7 @@
 // Who enters, who leaves and in which order when priorities or free blocks decide. If one fails, the twin
 // preempts or admits somebody whom vLLM V1 would not.
+#include <numeric>
+
 #include "tests/support/golden_rig.h"
 
 namespace servetwin {
@@ -109,6 +111,9 @@ TEST_CASE("after a victim before the cursor left nobody is passed over") {
     CHECK(rig.plan() == "1:1 2:1");  // request 0 is in flight, loses its blocks, and request 2 still advances
     CHECK(rig.preempted() == "0");
     CHECK(rig.last().free == 2);
+    const auto& held = rig.last().held;
+    CHECK(std::accumulate(held.begin(), held.end(), std::int64_t{0}) == 1);  // one reason each
+    CHECK(held[static_cast<std::size_t>(HeldReason::kPreempted)] == 1);
   });
 }
 
