@@ -52,7 +52,7 @@ class Analytic final : public CostModel {
 
   std::optional<ContextLine> decode_line(const StepShape& shape) const override {
     if (!shape.pure_decode()) return std::nullopt;
-    return ContextLine{pricer_.base_ns(shape), pricer_.decode_key_ns()};
+    return ContextLine{pricer_.base_ns(shape), pricer_.decode_key_ns(), pricer_.host_ns(shape)};
   }
 
   Evidence evidence() const override { return Evidence::kAnalytic; }

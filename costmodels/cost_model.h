@@ -70,6 +70,8 @@ struct StepInput {
 struct ContextLine {
   double base_ns = 0;
   double slope_ns = 0;
+  double host_ns =
+      0;  // the part of base_ns that is OpClass::kHost: what overlaps where steps are prepared ahead
 };
 
 struct ModelSpec;   // engine/models/spec.h

@@ -198,11 +198,11 @@ void DensePricer::add_launch(OpCost& op, const StepShape& shape, double device_n
   add_overhead(op, ns);
 }
 
-void DensePricer::add_host(OpCost& op, const StepShape& shape) const {
+double DensePricer::host_ns(const StepShape& shape) const {
   double ns = as_ns(overhead_.step) + real(shape.sequences) * as_ns(overhead_.sequence) +
               real(shape.new_sequences) * as_ns(overhead_.new_sequence);
   if (shape.prefill_sequences > 0) ns += as_ns(overhead_.prefill_step);
-  add_overhead(op, ns);
+  return ns;
 }
 
 std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) const {
@@ -230,7 +230,7 @@ std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) con
   }
   add_collectives(at(OpClass::kCollective), tokens, sampled);
   add_sampling(at(OpClass::kSampling), sampled);
-  add_host(at(OpClass::kHost), shape);
+  add_overhead(at(OpClass::kHost), host_ns(shape));
   return ops;
 }
 

@@ -60,6 +60,8 @@ class DensePricer {
   std::array<OpCost, kNumOpClasses> price(const StepShape& shape) const;
   // Sum of the above.
   double base_ns(const StepShape& shape) const;
+  // The host's part of that sum.
+  double host_ns(const StepShape& shape) const;
   // What one key read by a decode row adds: to the time, and as work.
   double decode_key_ns() const { return decode_key_ns_; }
   OpCost decode_keys(double keys) const;
@@ -81,7 +83,6 @@ class DensePricer {
   void add_collectives(OpCost& op, double tokens, double sampled) const;
   void add_sampling(OpCost& op, double rows) const;
   void add_launch(OpCost& op, const StepShape& shape, double device_ns) const;
-  void add_host(OpCost& op, const StepShape& shape) const;
   double collective_ns(double sent_bytes) const;
 
   EngineOverhead overhead_;

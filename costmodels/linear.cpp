@@ -44,8 +44,8 @@ class Linear final : public CostModel {
     set(OpClass::kGemm, params_.per_token_ns * static_cast<double>(shape.tokens));
     set(OpClass::kAttentionDecode, params_.per_context_ns * static_cast<double>(shape.decode_context));
     set(OpClass::kAttentionPrefill, params_.per_pair_ns * pairs(shape));
-    set(OpClass::kHost, static_cast<double>(to_ns(params_.base)) +
-                            params_.per_sequence_ns * static_cast<double>(shape.sequences));
+    set(OpClass::kLaunch, static_cast<double>(to_ns(params_.base)) +
+                              params_.per_sequence_ns * static_cast<double>(shape.sequences));
     return cost;
   }
 

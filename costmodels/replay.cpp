@@ -39,7 +39,7 @@ class Replay final : public CostModel {
   StepCost step(const StepInput& input) const override {
     StepCost cost;
     cost.total = step_time(input);
-    OpCost& whole = cost.ops[static_cast<std::size_t>(OpClass::kHost)];
+    OpCost& whole = cost.ops[static_cast<std::size_t>(OpClass::kLaunch)];
     whole.ns = static_cast<double>(to_ns(cost.total));
     whole.evidence = table_.evidence;
     whole.bound = Bound::kOverhead;

@@ -75,6 +75,7 @@ TEST_CASE("a decode step's line gives the very same integer for every context") 
       INFO(name << " shape " << n);
       if (!shape.pure_decode()) continue;
       REQUIRE(line.has_value());
+      REQUIRE(line->host_ns == part(cost_of(*cost, shape), OpClass::kHost).ns);
       for (int step = 0; step < 50; ++step) {
         shape.decode_context += shape.decode_sequences;
         shape.max_context += 1;
