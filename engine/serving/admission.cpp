@@ -10,7 +10,6 @@ namespace servetwin {
 // Nobody enters in a step that preempted. Blocked requests are set aside and do not stop the scan; a refusal does.
 void StepBuilder::admit_waiting() {
   set_aside_.clear();
-  set_aside_reasons_.clear();
   std::optional<HeldReason> refusal;
   if (r_.paused) refusal = HeldReason::kPaused;
   if (preempted_) refusal = HeldReason::kPreempted;
@@ -23,11 +22,9 @@ void StepBuilder::admit_waiting() {
       refusal = HeldReason::kSeqsCap;
     } else {
       const Slot slot = queue->head();
-      const std::optional<HeldReason> reason = blocked(table_[slot]);
-      if (reason.has_value()) {
+      if (table_[slot].blocked_as.has_value()) {
         queue->pop();
         set_aside_.push_back(slot);
-        set_aside_reasons_.push_back(*reason);
       } else {
         refusal = try_admit(*queue, slot);
       }
@@ -46,13 +43,6 @@ WaitingQueue* StepBuilder::next_queue() {
   const WaitingView a{&table_[aside].spec, table_[aside].place};
   const WaitingView b{&table_[fresh].spec, table_[fresh].place};
   return r_.rules.waiting_order->before(b, a) ? &r_.waiting : &r_.skipped;
-}
-
-std::optional<HeldReason> StepBuilder::blocked(const RequestState& state) const {
-  if (state.waits_for != WaitsFor::kNothing) return HeldReason::kBlocked;
-  if (state.window_closed) return HeldReason::kClientWindow;
-  if (state.in_flight > 0) return HeldReason::kInFlight;  // preempted while its step was running
-  return std::nullopt;
 }
 
 // The reason of a refusal, or nothing when it was admitted.
@@ -154,7 +144,7 @@ void StepBuilder::note_admission(RequestState& state, std::int64_t hit) {
 // never do.
 void StepBuilder::publish(RequestState& state) {
   if (!r_.config.prefix_caching) return;
-  const std::int64_t tokens = std::min(state.computed, state.known());
+  const std::int64_t tokens = std::min(state.computed - state.placeholders, state.known());
   const auto full = static_cast<std::int32_t>(tokens / r_.config.block_size.value);
   for (const ContentRun& run : state.runs) {
     if (run.first >= full) break;
@@ -164,27 +154,30 @@ void StepBuilder::publish(RequestState& state) {
   state.published = std::max(state.published, full);
 }
 
-// Attribution in constant time: the head's own reason, and what that means for those behind it.
+// Attribution in constant time: the blocked by class; the head's own reason, and what that means for those behind it.
 void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
   auto& held = r_.plan.held;
-  for (const HeldReason reason : set_aside_reasons_) ++held[static_cast<std::size_t>(reason)];
-  const std::int64_t others = r_.num_waiting();
+  std::int64_t others = r_.num_waiting() + static_cast<std::int64_t>(set_aside_.size());
+  for (std::size_t reason = 0; reason < held.size(); ++reason) {
+    held[reason] += r_.blocked[reason];
+    others -= r_.blocked[reason];
+  }
   if (others > 0) {
     CHECK_INVARIANT(refusal.has_value(), others);
-    if (r_.kv_refused) {
-      ++held[static_cast<std::size_t>(*refusal)];
-      held[static_cast<std::size_t>(HeldReason::kHeadOfLine)] += others - 1;
-    } else {
-      held[static_cast<std::size_t>(*refusal)] += others;
-    }
+    const std::int64_t heads = r_.kv_refused ? 1 : others;
+    held[static_cast<std::size_t>(*refusal)] += heads;
+    held[static_cast<std::size_t>(HeldReason::kHeadOfLine)] += others - heads;
   }
   for (std::size_t i = set_aside_.size(); i-- > 0;) {
     RequestState& state = table_[set_aside_[i]];
     state.set_aside = true;
     r_.skipped.push_front(set_aside_[i], state);
   }
-  const bool no_change = refusal == HeldReason::kSeqsCap || refusal == HeldReason::kKvGate;
-  r_.steady = others == 0 || no_change;
+  // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is what the
+  // refused head would find.
+  const bool lasting =
+      refusal == HeldReason::kSeqsCap || (refusal == HeldReason::kKvGate && r_.shared_growers == 0);
+  r_.steady = others == 0 || lasting;
 }
 
 // Time behind a refused head is charged until one becomes the head oneself.

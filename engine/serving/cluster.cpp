@@ -64,6 +64,7 @@ struct Cluster::Handler {
     if (state.phase == Phase::kTokenising && !has(state.waits_for, WaitsFor::kTokenised)) {
       cluster.route_or_hold(at, now);
     } else if (state.record.replica != kNoReplica) {
+      cluster.at(state.record.replica).unblock(at);
       cluster.post_plan(state.record.replica, now);
     }
   }
@@ -219,8 +220,15 @@ void Cluster::post_plan(ReplicaId replica, Time now) {
 void Cluster::plan(ReplicaId id, Time now) {
   plan_due_[raw(id)] = 0;
   Replica& replica = at(id);
-  if (!replica.may_plan() || !replica.plan_step(now)) return;
-  executor_->start_step(replica.plan());
+  if (!replica.may_plan()) return;
+  if (replica.plan_step(now)) {
+    executor_->start_step(replica.plan());
+  } else if (replica.plan_preempted()) {
+    // Those who could not grow made room; who may enter now is the next plan's to say.
+    executor_->note_empty_plan(replica.plan());
+  } else {
+    return;
+  }
   if (replica.may_plan()) post_plan(id, now);  // fills the steps in flight before waiting for one
 }
 

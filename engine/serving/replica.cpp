@@ -31,8 +31,12 @@ void Replica::enqueue(Slot slot) {
   state.limit = std::min(state.spec.max_tokens, s_.config.max_model_len - state.spec.prompt).value;
   state.growth_shared = s_.config.prefix_caching && state.spec.continues_content;
   state.head_of_line_mark = s_.head_of_line;
-  s_.waiting.push_back(slot, state);
+  s_.classify(slot);
+  state.set_aside = state.blocked_as.has_value();
+  (state.set_aside ? s_.skipped : s_.waiting).push_back(slot, state);
 }
+
+void Replica::unblock(Slot slot) { s_.classify(slot); }
 
 // Whether the pool's members of the step in flight include it.
 bool Replica::in_step(const RequestState& state) const {
@@ -51,6 +55,7 @@ void Replica::let_go(Slot slot) {
   RequestState& state = s_.table[slot];
   if (state.phase == Phase::kWaiting) {
     (state.set_aside ? s_.skipped : s_.waiting).remove(slot, state);
+    if (state.blocked_as.has_value()) --s_.blocked[static_cast<std::size_t>(*state.blocked_as)];
     return;
   }
   if (state.parked) {
@@ -95,6 +100,7 @@ void Replica::set_window(Slot slot, bool open) {
   if (state.window_closed == !open) return;
   state.window_closed = !open;
   if (state.phase == Phase::kRunning) s_.closed_windows += open ? -1 : 1;
+  s_.classify(slot);
 }
 
 bool Replica::plan_step(Time now) {
@@ -153,6 +159,7 @@ void Replica::deliver(const InFlightStep& step, Time now) {
 void Replica::deliver_row(const InFlightRow& row, Time now) {
   RequestState& state = s_.table[row.slot];
   --state.in_flight;
+  s_.classify(row.slot);
   if (!row.sampled) return;
   if (s_.config.in_flight.speculate_outputs) --state.placeholders;
   state.record.outputs += Tokens{1};
@@ -250,7 +257,9 @@ void Replica::preempt_all(Time now) {
   for (InFlightStep& step : s_.in_flight) {
     for (const InFlightRow& row : step.rows) {
       RequestState& state = s_.table[row.slot];
-      if (state.spec.id == row.request) state.in_flight = state.placeholders = 0;
+      if (state.spec.id != row.request) continue;
+      state.in_flight = state.placeholders = 0;
+      s_.classify(row.slot);
     }
     step.rows.clear();
     step.pooled = false;

@@ -28,6 +28,8 @@ class Replica {
   // Why a prompt can never be served here, if so.
   static EndReason refuses(const RequestSpec& spec, const EngineConfig& config);
   void enqueue(Slot slot);
+  // Something the request waited for has come.
+  void unblock(Slot slot);
   // The request goes away from wherever it is, with all it holds, and ends like that.
   void leave(Slot slot, EndState as);
   // The running step will end this request.
@@ -37,6 +39,8 @@ class Replica {
   // True when a step was planned and must be started; plan() holds it.
   bool plan_step(Time now);
   const StepPlan& plan() const { return s_.plan; }
+  // Whether the last plan took KV back from somebody.
+  bool plan_preempted() const { return builder_.preempted(); }
   bool may_plan() const { return static_cast<int>(s_.in_flight.size()) < s_.config.in_flight.depth; }
   bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }
 

@@ -1,6 +1,7 @@
 // The state of one replica that step builder and event handlers share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -51,6 +52,8 @@ struct ReplicaCore {
   const KvGroup& kv() const { return groups.front(); }
   std::int64_t num_running() const { return static_cast<std::int64_t>(running.size()) + pool.size(); }
   std::int64_t num_waiting() const { return waiting.size() + skipped.size(); }
+  // Counts the request under what blocks it, or under nothing, after anything that may have changed that.
+  void classify(Slot slot);
   bool shortcut_allowed() const { return config.in_flight.depth == 1 && !config.plain_loop; }
 
   ReplicaId id;
@@ -78,6 +81,7 @@ struct ReplicaCore {
   std::uint64_t last_pool_admission = 0;  // latest admission that ever joined the pool
   std::int64_t completion_sum = 0;        // blocks that the running ones need to their max_tokens
   std::int64_t held_sum = 0;              // blocks in their tables
+  std::array<std::int64_t, kNumHeldReasons> blocked{};  // waiting requests by what blocks them
   std::int64_t closed_windows = 0;        // running requests whose client does not read
   std::int64_t shared_growers = 0;        // pool members whose generated text others may look up
   bool paused = false;

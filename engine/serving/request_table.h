@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/base/check.h"
 #include "engine/base/flat_map.h"
 #include "engine/serving/content.h"
 #include "engine/serving/kv_group.h"
+#include "engine/serving/plan.h"
 #include "engine/serving/request.h"
 
 namespace servetwin {
@@ -27,6 +29,7 @@ struct RequestState {
   bool decoding = false;       // past its prompt: one token a step
   bool parked = false;         // its progress is derived by the DecodePool
   bool growth_shared = false;  // others may look up the text it generates
+  std::optional<HeldReason> blocked_as;  // while waiting: why it may not enter, whatever room there is
   bool set_aside = false;      // waits in the queue of the blocked
   bool heads_queue = false;
   bool stopping = false;       // SequenceOut announced its end for `stopping_step`

@@ -51,6 +51,7 @@ void StepBuilder::open(Time now) {
   r_.kv_refused = false;
   budget_ = r_.config.max_num_batched_tokens.value;
   preempted_ = false;
+  holds_.clear();
 }
 
 // Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why, holds.
@@ -243,6 +244,7 @@ void StepBuilder::add_shape(const RequestState& state, std::int64_t tokens, std:
 
 void StepBuilder::hold(Slot slot, HeldReason reason) {
   ++r_.plan.held[static_cast<std::size_t>(reason)];
+  holds_.emplace_back(slot, reason);
   const RequestState& state = table_[slot];
   if (!state.decoding) return;
   const PlanEntry entry{PlanAction::kHold, state.spec.id, Tokens{0}, Tokens{0}, Tokens{0}, false, false};
@@ -322,7 +324,12 @@ void StepBuilder::preempt(std::size_t index) {
   ++state.record.preemptions;
   r_.running.erase(r_.running.begin() + static_cast<std::ptrdiff_t>(index));
   r_.waiting.push_front(slot, state);
+  r_.classify(slot);
   preempted_ = true;
+  // A request counts under one reason: being preempted, or why it may not come back yet.
+  for (const auto& [held, reason] : holds_) {
+    if (held == slot) --r_.plan.held[static_cast<std::size_t>(reason)];
+  }
 }
 
 }  // namespace servetwin

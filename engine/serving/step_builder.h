@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/base/time.h"
@@ -19,6 +20,7 @@ class StepBuilder {
   bool build(Time now);
   // The same plan as build() would make where the last one was steady and nothing happened since.
   void repeat_decode(Time now);
+  bool preempted() const { return preempted_; }
   // Takes a running request's KV back; it waits again, in front. Also used by a forced cache reset.
   void preempt(std::size_t index);
   // Makes the request's full blocks findable as far as their content is known.
@@ -44,7 +46,6 @@ class StepBuilder {
 
   void admit_waiting();
   WaitingQueue* next_queue();
-  std::optional<HeldReason> blocked(const RequestState& state) const;
   std::optional<HeldReason> try_admit(WaitingQueue& queue, Slot slot);
   std::int64_t look_up(RequestState& state);
   std::optional<HeldReason> refuse(const RequestState& state, std::int64_t hit, std::int64_t chunk) const;
@@ -58,7 +59,7 @@ class StepBuilder {
   std::int64_t budget_ = 0;
   bool preempted_ = false;
   std::vector<Slot> set_aside_;
-  std::vector<HeldReason> set_aside_reasons_;
+  std::vector<std::pair<Slot, HeldReason>> holds_;  // of this plan
   std::vector<RunningView> views_;
 };
 

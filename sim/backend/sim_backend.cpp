@@ -99,32 +99,40 @@ bool SimBackend::still_due(const StampedEvent& event) const {
 
 void SimBackend::plan_at(ReplicaId replica, Time when) { inside_.push({when, PlanDue{replica}, 0}); }
 
+// With more than one step in flight the host prepares the next step while the device works.
+Duration SimBackend::overlapped(ReplicaId replica, double total_ns, double host_ns) const {
+  const Duration total = duration_from_ns(total_ns);
+  if (cluster_->at(replica).state().config.in_flight.depth == 1) return total;
+  const Duration host = duration_from_ns(host_ns);
+  return std::max(total - host, host);
+}
+
 Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
   const StepShape& shape = plan.shape;
   const CostModel& model = cost(plan.replica);
-  const bool pure_decode = shape.pure_decode();
-  if (pure_decode && replica.line_sequences == shape.decode_sequences && replica.line_graph == shape.graph_size) {
+  if (shape.pure_decode()) {
+    if (replica.line_sequences != shape.decode_sequences || replica.line_graph != shape.graph_size) {
+      const std::optional<ContextLine> line = model.decode_line(shape);
+      replica.has_line = line.has_value();
+      replica.line = line.value_or(ContextLine{});
+      replica.line_sequences = shape.decode_sequences;
+      replica.line_graph = shape.graph_size;
+    }
     if (replica.has_line) {
       const double context = static_cast<double>(shape.decode_context);
-      return duration_from_ns(replica.line.base_ns + replica.line.slope_ns * context);
+      return overlapped(plan.replica, replica.line.base_ns + replica.line.slope_ns * context, replica.line.host_ns);
     }
-  } else if (pure_decode) {
-    const std::optional<ContextLine> line = model.decode_line(shape);
-    replica.has_line = line.has_value();
-    replica.line = line.value_or(ContextLine{});
-    replica.line_sequences = shape.decode_sequences;
-    replica.line_graph = shape.graph_size;
   }
   StepInput input;
   input.shape = &shape;
   input.replica = plan.replica;
   input.step = plan.step;
-  input.first_request = plan.rows.empty() ? kNoRequest : plan.rows.front().request;
+  if (!plan.entries.empty()) input.first_request = plan.entries.front().request;
+  if (plan.entries.empty() && !plan.rows.empty()) input.first_request = plan.rows.front().request;
   if (cluster_->at(plan.replica).state().config.in_flight.depth == 1) return model.step_time(input);
-  // With more than one step in flight the host prepares the next one while the device works.
   const StepCost full = model.step(input);
-  const Duration host = duration_from_ns(full.ops[static_cast<std::size_t>(OpClass::kHost)].ns);
-  return std::max(full.total - host, host);
+  const double host_ns = full.ops[static_cast<std::size_t>(OpClass::kHost)].ns;
+  return overlapped(plan.replica, static_cast<double>(full.total.count()), host_ns);
 }
 
 // Prices the step just planned and announces the requests that stop with it. Returns when it ends.
@@ -158,7 +166,9 @@ void SimBackend::start_step(const StepPlan& plan) {
 bool SimBackend::run_ahead(const StampedEvent& done) {
   const ReplicaId id = std::get<StepDone>(done.event).replica;
   PerReplica& replica = replicas_[raw(id)];
-  const Time outside = next_outside();
+  Time outside = next_outside();
+  // An end elsewhere may bring an arrival here.
+  if (source_.reacts_to_ends() && !inside_.empty()) outside = std::min(outside, inside_.top().time);
   Time end = done.time;
   std::uint32_t ran = 0;
   StepId step{0};

@@ -39,6 +39,7 @@ class SimBackend final : public Backend {
   void attach(Cluster& cluster);
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
+  void note_empty_plan(const StepPlan& plan) override { replicas_[raw(plan.replica)].stops.on_empty_plan(plan); }
   void plan_at(ReplicaId replica, Time when) override;
   void end_request(const RequestRecord& record) override;
 
@@ -60,6 +61,7 @@ class SimBackend final : public Backend {
 
   const CostModel& cost(ReplicaId replica) const { return *costs_[costs_.size() == 1 ? 0 : raw(replica)]; }
   Duration duration(PerReplica& replica, const StepPlan& plan);
+  Duration overlapped(ReplicaId replica, double total_ns, double host_ns) const;
   Time begin_step(PerReplica& replica, const StepPlan& plan);
   void arrive(StampedEvent& out);
   void schedule_client(const WorkloadItem& item);

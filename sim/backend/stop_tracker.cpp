@@ -41,12 +41,24 @@ void StopTracker::apply(const PlanEntry& entry) {
       progress->held_in = plan_;
       break;
     case PlanAction::kPreempt:
-      if (!progress->decoding) return;
-      progress->produced += plan_ - progress->base - (progress->held_in == plan_ ? 0 : 1);
-      progress->decoding = false;
+      preempt(*progress, progress->held_in == plan_ ? plan_ : plan_ - 1);
       return;
   }
   schedule(entry.request, *progress);
+}
+
+// `last_plan` is the last one it took part in, counted after holds.
+void StopTracker::preempt(Progress& progress, std::int64_t last_plan) {
+  if (!progress.decoding) return;
+  progress.produced += last_plan - progress.base;
+  progress.decoding = false;
+}
+
+void StopTracker::on_empty_plan(const StepPlan& plan) {
+  for (const PlanEntry& entry : plan.entries) {
+    Progress* progress = progress_.find(raw(entry.request));
+    if (entry.action == PlanAction::kPreempt && progress != nullptr) preempt(*progress, plan_);
+  }
 }
 
 void StopTracker::on_plan(const StepPlan& plan, std::vector<RequestId>& stops) {

@@ -18,6 +18,8 @@ class StopTracker {
   void remove(RequestId request);
   // The next plan of the replica. Those whose last token it produces are appended to `stops`, in order of id.
   void on_plan(const StepPlan& plan, std::vector<RequestId>& stops);
+  // A plan that ran nothing: only its preemptions count.
+  void on_empty_plan(const StepPlan& plan);
 
  private:
   struct Progress {
@@ -35,6 +37,7 @@ class StopTracker {
   static bool later(const Due& a, const Due& b);
   void schedule(RequestId request, const Progress& progress);
   void apply(const PlanEntry& entry);
+  static void preempt(Progress& progress, std::int64_t last_plan);
   std::int64_t due_plan(const Progress& progress) const { return progress.base + progress.output - progress.produced; }
 
   std::int64_t plan_ = 0;  // number of the last plan

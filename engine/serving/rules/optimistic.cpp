@@ -16,7 +16,7 @@ class Optimistic final : public AdmissionRule {
   std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
     const Blocks need = config.full_sequence_gate ? view.need_sequence : view.need_chunk;
     if (need > view.free) return config.full_sequence_gate ? HeldReason::kKvGate : HeldReason::kKvAllocation;
-    const Blocks kept{static_cast<std::int64_t>(config.watermark * static_cast<double>(view.usable.value))};
+    const Blocks kept{static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_blocks.value))};
     if (view.running > 0 && need + kept > view.free) return HeldReason::kWatermark;
     return std::nullopt;
   }

@@ -1,0 +1,40 @@
+// Presets: a real engine's scheduler as a named tuple of rules with its default settings.
+#pragma once
+
+#include <string>
+
+#include "engine/base/config_node.h"
+#include "engine/serving/config.h"
+#include "engine/serving/rules.h"
+
+namespace servetwin {
+
+// Which rule plays which part, by registered name.
+struct RuleNames {
+  std::string waiting_order = "fcfs";
+  std::string batch = "running_first";
+  std::string admission = "optimistic";
+  std::string victim = "last_admitted";
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("waiting_order", waiting_order, "Who is looked at first among the waiting.");
+    v("batch", batch, "How much of a request one step computes.");
+    v("admission", admission, "Whether the head of the queue may enter.");
+    v("victim", victim, "Whose KV is taken back when blocks run out.");
+  }
+};
+
+class Preset {
+ public:
+  virtual ~Preset() = default;
+  // Defaults of that engine; sizes without one (num_blocks, max_model_len) stay unset.
+  virtual EngineConfig engine() const = 0;
+  virtual RuleNames rules() const = 0;
+};
+
+// Makes one rule of each kind. `params` holds parameters under the rule's own name and may be empty.
+// Throws ConfigError for an unknown name.
+RuleSet make_rules(const RuleNames& names, const ConfigNode& params = {});
+
+}  // namespace servetwin

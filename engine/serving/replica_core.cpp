@@ -1,0 +1,28 @@
+// Which waiting requests may not enter whatever room there is.
+#include "engine/serving/replica_core.h"
+
+#include <optional>
+
+namespace servetwin {
+namespace {
+
+std::optional<HeldReason> what_blocks(const RequestState& state) {
+  if (state.phase != Phase::kWaiting) return std::nullopt;
+  if (state.waits_for != WaitsFor::kNothing) return HeldReason::kBlocked;
+  if (state.window_closed) return HeldReason::kClientWindow;
+  if (state.in_flight > 0) return HeldReason::kInFlight;  // preempted while its step was running
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ReplicaCore::classify(Slot slot) {
+  RequestState& state = table[slot];
+  const std::optional<HeldReason> reason = what_blocks(state);
+  if (reason == state.blocked_as) return;
+  if (state.blocked_as.has_value()) --blocked[static_cast<std::size_t>(*state.blocked_as)];
+  if (reason.has_value()) ++blocked[static_cast<std::size_t>(*reason)];
+  state.blocked_as = reason;
+}
+
+}  // namespace servetwin
