@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/workload/content_streams.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 
@@ -137,6 +138,7 @@ SyntheticSource::Due SyntheticSource::take_due() {
 }
 
 void SyntheticSource::push_due(Time at, const Session& session) {
+  if (at > kTimeZero + kHorizon) return;
   due_.push_back({at, session});
   std::push_heap(due_.begin(), due_.end(), later);
 }

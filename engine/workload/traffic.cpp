@@ -6,6 +6,7 @@
 #include "engine/base/flat_map.h"
 #include "engine/base/unit_text.h"
 #include "engine/workload/content_streams.h"
+#include "engine/workload/horizon.h"
 #include "engine/workload/plugin_choice.h"
 
 namespace servetwin {
@@ -71,7 +72,7 @@ Duration sample_duration(const DurationSpec& spec, const DrawSite& site, Stream 
   if (spec.cv == 0 || spec.mean == Duration{0}) return spec.mean;
   const double variance = spec.cv * spec.cv;
   const double scale = to_seconds(spec.mean) * variance;
-  return duration_from_seconds(sample_gamma(site.key(stream), site.index(slot), 1 / variance, scale));
+  return span_of_seconds(sample_gamma(site.key(stream), site.index(slot), 1 / variance, scale));
 }
 
 std::unique_ptr<LengthDistribution> make_length(const ConfigNode& node) {

@@ -2,6 +2,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/units.h"
 #include "engine/workload/arrival_process.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 namespace {
@@ -19,7 +20,8 @@ class ConstantArrivals final : public ArrivalProcess {
 
   // From the number, not from the arrival before: roundings do not add up.
   Time next() override {
-    return kTimeZero + duration_from_seconds(static_cast<double>(index_++) / rate_.value);
+    const Duration since_start = span_of_seconds(static_cast<double>(index_++) / rate_.value);
+    return since_start < kHorizon ? kTimeZero + since_start : kTimeNever;
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/samplers.h"
 #include "engine/workload/arrivals/gap_clock.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 namespace {
@@ -25,7 +26,7 @@ class GammaArrivals final : public ArrivalProcess {
       : clock_([key = StreamKey{context.seed, Stream::kArrivals, 0},
                 shape = 1 / (params.cv * params.cv),
                 scale = params.cv * params.cv / params.rate.value](
-                   std::uint32_t i) { return duration_from_seconds(sample_gamma(key, i, shape, scale)); },
+                   std::uint32_t i) { return span_of_seconds(sample_gamma(key, i, shape, scale)); },
                params.rate,
                params.normalize,
                context) {}

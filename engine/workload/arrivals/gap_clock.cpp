@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "engine/workload/horizon.h"
+
 namespace servetwin {
 namespace {
 
@@ -25,13 +27,19 @@ GapClock::GapClock(GapFunction gap,
                               "stretching the arrivals needs the number of requests",
                               "set num_requests, or normalize: false"});
   }
-  for (std::int64_t i = 0; i < *context.num_requests; ++i)
+  for (std::int64_t i = 0; i < *context.num_requests; ++i) {
     total_ns_ += gap_(static_cast<std::uint32_t>(i)).count();
-  target_ns_ = duration_from_seconds(static_cast<double>(*context.num_requests) / rate.value).count();
+    if (Duration{total_ns_} <= kHorizon) continue;
+    throw ConfigError(Problem{"WKL002", context.place, context.path, "the arrivals take more than a century",
+                              "raise the rate or lower num_requests"});
+  }
+  target_ns_ = span_of_seconds(static_cast<double>(*context.num_requests) / rate.value).count();
 }
 
 Time GapClock::next() {
+  if (Duration{sum_ns_} > kHorizon) return kTimeNever;
   sum_ns_ += gap_(index_++).count();
+  if (Duration{sum_ns_} > kHorizon) return kTimeNever;
   return time_at_ns(total_ns_ > 0 ? scaled(sum_ns_, target_ns_, total_ns_) : sum_ns_);
 }
 

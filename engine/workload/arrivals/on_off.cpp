@@ -1,4 +1,6 @@
 // Bursts: Poisson arrivals whose rate switches between two values at exponential times (a two-state MMPP).
+#include <string>
+
 #include "engine/base/registry.h"
 #include "engine/base/samplers.h"
 #include "engine/workload/arrival_process.h"
@@ -21,6 +23,10 @@ class OnOffArrivals final : public ArrivalProcess {
       v("mean_on", mean_on, "Mean length of a burst.", kRequired, kPositive);
       v("mean_off", mean_off, "Mean pause between bursts.", kRequired, kPositive);
     }
+    std::string problem() const {
+      const double arrivals = rate_on.value * to_seconds(mean_on) + rate_off.value * to_seconds(mean_off);
+      return arrivals < kLeastArrivals ? "a burst and a pause have less than 0.001 arrivals" : "";
+    }
   };
   OnOffArrivals(const Params& params, const MakeContext& context)
       : params_(params), key_{context.seed, Stream::kRateModulation, 0}, clock_(context.seed) {
@@ -28,8 +34,11 @@ class OnOffArrivals final : public ArrivalProcess {
   }
 
   Time next() override {
-    while (!clock_.advance(piece_)) enter(period_ + 1);
-    return clock_.now();
+    while (!clock_.is_over()) {
+      if (clock_.advance(piece_)) return clock_.now();
+      enter(period_ + 1);
+    }
+    return kTimeNever;
   }
 
  private:
@@ -39,7 +48,7 @@ class OnOffArrivals final : public ArrivalProcess {
     const bool on = period % 2 == 0;
     const double mean = to_seconds(on ? params_.mean_on : params_.mean_off);
     const PerSecond rate = on ? params_.rate_on : params_.rate_off;
-    piece_ = {duration_from_seconds(sample_exponential(key_, period, mean)), rate, rate};
+    piece_ = {span_of_seconds(sample_exponential(key_, period, mean)), rate, rate};
   }
 
   Params params_;

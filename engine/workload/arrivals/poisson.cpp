@@ -2,6 +2,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/samplers.h"
 #include "engine/workload/arrivals/gap_clock.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 namespace {
@@ -20,7 +21,7 @@ class PoissonArrivals final : public ArrivalProcess {
   };
   PoissonArrivals(const Params& params, const MakeContext& context)
       : clock_([key = StreamKey{context.seed, Stream::kArrivals, 0}, mean = 1 / params.rate.value](
-                   std::uint32_t i) { return duration_from_seconds(sample_exponential(key, i, mean)); },
+                   std::uint32_t i) { return span_of_seconds(sample_exponential(key, i, mean)); },
                params.rate,
                params.normalize,
                context) {}

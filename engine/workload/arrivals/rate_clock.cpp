@@ -9,6 +9,7 @@
 namespace servetwin {
 
 bool RateClock::advance(const RatePiece& piece) {
+  if (is_over()) return false;
   if (left_ < 0) left_ = sample_exponential(key_, index_++, 1.0);
   const double length = to_seconds(piece.length);
   const double slope = length > 0 ? (piece.to.value - piece.from.value) / length : 0;

@@ -7,6 +7,7 @@
 #include "engine/base/rng.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 
@@ -17,6 +18,9 @@ struct RatePiece {
   PerSecond to;
 };
 
+// Of a cycle of pieces that is walked again and again: fewer would take for ever to find one.
+inline constexpr double kLeastArrivals = 0.001;
+
 // Walks along pieces given one after the other. Draws depend on the number of the arrival alone.
 class RateClock {
  public:
@@ -25,6 +29,8 @@ class RateClock {
   // Whether the next arrival falls into this piece; if so now() is its time. To be called with the same piece
   // again after an arrival, and with the following one after a refusal.
   bool advance(const RatePiece& piece);
+  // Nothing arrives any more.
+  bool is_over() const { return piece_start_ > kTimeZero + kHorizon; }
   Time now() const { return piece_start_ + duration_from_seconds(inside_s_); }
 
  private:

@@ -1,5 +1,4 @@
 // Poisson arrivals along a schedule of rates, such as a day: each step holds a rate or ramps to another.
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,17 +34,18 @@ class ScheduledArrivals final : public ArrivalProcess {
       v("repeat", repeat, "Start again after the last step; without it no more requests come.");
     }
     std::string problem() const {
-      const bool any = std::any_of(steps.begin(), steps.end(), [](const ScheduleStep& step) {
-        return step.rate.value > 0 || step.ramp_to.value_or(PerSecond{}).value > 0;
-      });
-      return any ? "" : "no step has a rate above zero";
+      double arrivals = 0;
+      for (const ScheduleStep& step : steps) {
+        arrivals += (step.rate.value + step.ramp_to.value_or(step.rate).value) / 2 * to_seconds(step.length);
+      }
+      return arrivals < kLeastArrivals ? "all steps together have less than 0.001 arrivals" : "";
     }
   };
   ScheduledArrivals(const Params& params, const MakeContext& context)
       : params_(params), clock_(context.seed) {}
 
   Time next() override {
-    while (at_ < params_.steps.size()) {
+    while (at_ < params_.steps.size() && !clock_.is_over()) {
       const ScheduleStep& step = params_.steps[at_];
       if (clock_.advance({step.length, step.rate, step.ramp_to.value_or(step.rate)})) return clock_.now();
       ++at_;

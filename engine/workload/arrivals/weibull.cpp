@@ -3,6 +3,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/samplers.h"
 #include "engine/workload/arrivals/gap_clock.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 namespace {
@@ -31,7 +32,7 @@ class WeibullArrivals final : public ArrivalProcess {
       : clock_([key = StreamKey{context.seed, Stream::kArrivals, 0},
                 shape = params.shape,
                 scale = 1 / (params.rate.value * gamma_of_one_plus(1 / params.shape))](
-                   std::uint32_t i) { return duration_from_seconds(sample_weibull(key, i, shape, scale)); },
+                   std::uint32_t i) { return span_of_seconds(sample_weibull(key, i, shape, scale)); },
                params.rate,
                false,
                context) {}

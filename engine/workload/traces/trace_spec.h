@@ -43,6 +43,7 @@ struct TraceSpec {
     v("end", end, "Leave out what came at or after this, counted from the first row.");
     v("hash_block", hash_block, "Tokens of one hash id in a Mooncake trace.", Range{1, 1'000'000});
   }
+  std::string problem() const { return end && *end <= start ? "end is not after start" : ""; }
 };
 
 }  // namespace servetwin
