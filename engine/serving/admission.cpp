@@ -68,13 +68,6 @@ std::int64_t StepBuilder::look_up(RequestState& state) {
   state.hits.clear();
   if (!r_.config.prefix_caching) return 0;
   if (state.runs.empty()) content_runs(state.spec, r_.config.block_size, r_.config.hash_seed, state.runs);
-  if (r_.shared_growers > 0) {
-    for (const Slot member : r_.pool.members()) {
-      if (!table_[member].growth_shared) continue;
-      r_.pool.refresh(member, r_.kv());
-      publish(table_[member]);
-    }
-  }
   const std::int64_t size = r_.config.block_size.value;
   r_.kv().lookup(state.runs, static_cast<std::int32_t>((state.known() - 1) / size), state.hits);
   return state.hits.empty() ? 0 : state.hits.back().end * size;
@@ -173,6 +166,7 @@ void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
     state.set_aside = true;
     r_.skipped.push_front(set_aside_[i], state);
   }
+  for (const Slot victim : victims_) r_.classify(victim);
   // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is what the
   // refused head would find.
   const bool lasting =

@@ -223,11 +223,12 @@ void Cluster::plan(ReplicaId id, Time now) {
   if (!replica.may_plan()) return;
   if (replica.plan_step(now)) {
     executor_->start_step(replica.plan());
-  } else if (replica.plan_preempted()) {
-    // Those who could not grow made room; who may enter now is the next plan's to say.
-    executor_->note_empty_plan(replica.plan());
   } else {
-    return;
+    if (!replica.plan_preempted()) return;
+    executor_->note_empty_plan(replica.plan());
+    // Those who could not grow made room: who may enter is for the next plan to say. It comes with the next step that
+    // comes back, or at once when there is none.
+    if (!replica.idle()) return;
   }
   if (replica.may_plan()) post_plan(id, now);  // fills the steps in flight before waiting for one
 }

@@ -196,13 +196,24 @@ void Replica::tell_pool_gaps(Time now) {
   }
 }
 
+// Whether a member of the pool generates the same findable text: who publishes a block first matters then, so the
+// plain loop must tell.
+bool Replica::grows_as_another(const RequestState& state) const {
+  if (!state.growth_shared || s_.shared_growers == 0 || state.runs.empty()) return false;
+  for (const Slot member : s_.pool.members()) {
+    const RequestState& other = s_.table[member];
+    if (other.growth_shared && other.runs.back().key == state.runs.back().key) return true;
+  }
+  return false;
+}
+
 // Those whose next step is one token join the pool.
 void Replica::park_decoders(Time now) {
   std::size_t kept = 0;
   for (const Slot slot : s_.running) {
     RequestState& state = s_.table[slot];
     const bool ready = state.decoding && state.computed + 1 == state.known() && state.record.last_token == now;
-    if (!ready) {
+    if (!ready || grows_as_another(state)) {
       s_.running[kept++] = slot;
       continue;
     }
@@ -264,7 +275,11 @@ void Replica::preempt_all(Time now) {
     step.rows.clear();
     step.pooled = false;
   }
-  while (!s_.running.empty()) builder_.preempt(s_.running.size() - 1);
+  while (!s_.running.empty()) {
+    const Slot slot = s_.running.back();
+    builder_.preempt(s_.running.size() - 1);
+    s_.classify(slot);
+  }
   s_.decisions.add(record_word(RecordTag::kReset, s_.words.size()));
   for (const std::uint64_t word : s_.words) s_.decisions.add(word);
 }

@@ -42,6 +42,7 @@ class Replica {
   // Whether the last plan took KV back from somebody.
   bool plan_preempted() const { return builder_.preempted(); }
   bool may_plan() const { return static_cast<int>(s_.in_flight.size()) < s_.config.in_flight.depth; }
+  bool idle() const { return s_.in_flight.empty(); }
   bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }
 
   // Whether the step in flight will end without any change of membership, and the next plan is then certain to be the
@@ -69,6 +70,7 @@ class Replica {
   void park_decoders(Time now);
   void unpark(Slot slot, bool in_flight);
   bool in_step(const RequestState& state) const;
+  bool grows_as_another(const RequestState& state) const;
   void preempt_all(Time now);
 
   ReplicaCore s_;

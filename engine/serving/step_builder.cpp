@@ -13,6 +13,7 @@ bool StepBuilder::build(Time now) {
   if (!r_.paused) {
     if (r_.shortcut_allowed() && pooled_step_fits()) {
       pooled_decode();
+      publish_shared_growth();
     } else {
       unpark_all();
     }
@@ -52,6 +53,7 @@ void StepBuilder::open(Time now) {
   budget_ = r_.config.max_num_batched_tokens.value;
   preempted_ = false;
   holds_.clear();
+  victims_.clear();
 }
 
 // Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why, holds.
@@ -101,6 +103,16 @@ void StepBuilder::pooled_decode() {
   pool.tick();
   shape.decode_context = pool.context_sum();
   budget_ -= members;
+}
+
+// Text of decoders that others may look up must be findable before anyone else publishes or looks.
+void StepBuilder::publish_shared_growth() {
+  if (r_.shared_growers == 0) return;
+  for (const Slot member : r_.pool.members()) {
+    if (!table_[member].growth_shared) continue;
+    r_.pool.refresh(member, r_.kv());
+    publish(table_[member]);
+  }
 }
 
 // Whether this step can be planned without looking at the pool's members one by one: nobody is left out, nobody must
@@ -324,7 +336,7 @@ void StepBuilder::preempt(std::size_t index) {
   ++state.record.preemptions;
   r_.running.erase(r_.running.begin() + static_cast<std::ptrdiff_t>(index));
   r_.waiting.push_front(slot, state);
-  r_.classify(slot);
+  victims_.push_back(slot);
   preempted_ = true;
   // A request counts under one reason: being preempted, or why it may not come back yet.
   for (const auto& [held, reason] : holds_) {

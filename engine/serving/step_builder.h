@@ -31,6 +31,7 @@ class StepBuilder {
   void open(Time now);
   bool close();
   void pooled_decode();
+  void publish_shared_growth();
   bool pooled_step_fits() const;
   void schedule_running();
   bool schedule_one(std::size_t& index);
@@ -60,6 +61,7 @@ class StepBuilder {
   bool preempted_ = false;
   std::vector<Slot> set_aside_;
   std::vector<std::pair<Slot, HeldReason>> holds_;  // of this plan
+  std::vector<Slot> victims_;                       // of this plan: they count as preempted in it
   std::vector<RunningView> views_;
 };
 
