@@ -108,9 +108,6 @@ const std::vector<ErrorPage>& error_pages() {
       {"CFG204", "Not available",
        "The scenario asks for something that this version knows but cannot simulate.",
        "initial: {kv_cache: cold}"},
-      {"CFG204", "Not supported together",
-       "A part of the scenario needs something that another part does not offer; the message names both.",
-       "cost: {model: analytic}"},
       {"CFG301", "Output folder in use",
        "The folder of --out holds the files of another run. Results are never mixed or overwritten "
        "unasked.",

@@ -31,7 +31,8 @@ std::set<std::string> codes_used() {
       if ((extension != ".cpp" && extension != ".h") || entry.path().stem() == "error_codes") continue;
       std::ifstream in(entry.path());
       const std::string text{std::istreambuf_iterator<char>(in), {}};
-      for (std::size_t at = text.find('"'); at + 7 < text.size(); at = text.find('"', at + 1)) {
+      for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 1)) {
+        if (at + 7 >= text.size()) break;
         if (text[at + 7] == '"' && is_code(text, at + 1)) codes.insert(text.substr(at + 1, 6));
       }
     }

@@ -1,14 +1,12 @@
 // If these fail, the simulator runs something else than the scenario says, or its files do not match the run.
 #include "scenarios/run.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
-#include "scenarios/error_codes.h"
 #include "scenarios/input_text.h"
 #include "scenarios/scenario_files.h"
 #include "tests/support/catch.h"
@@ -18,7 +16,8 @@ namespace {
 
 class ScratchFolder {
  public:
-  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("servetwin_run_" + std::to_string(::getpid()))) {}
+  ScratchFolder()
+      : path_(std::filesystem::temp_directory_path() / ("servetwin_run_" + std::to_string(::getpid()))) {}
   ~ScratchFolder() { std::filesystem::remove_all(path_); }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -124,7 +123,7 @@ TEST_CASE("a front end adds its time before the first token") {
   const RunResult without = run_scenario(small());
   const RunResult with = run_scenario(small({"front_end={servers: 64, per_request: 40ms}"}));
   CHECK(with.provenance.not_modelled.empty());
-  CHECK(with.report.measured.ttft.mean > without.report.measured.ttft.mean + 30e6);
+  CHECK(with.report.measured.ttft.mean.value_or(0) > without.report.measured.ttft.mean.value_or(0) + 30e6);
 }
 
 TEST_CASE("a scenario that needs a warm cache is refused by name") {
@@ -140,7 +139,8 @@ TEST_CASE("a scenario that needs a warm cache is refused by name") {
 TEST_CASE("every shipped scenario runs for a while") {
   for (const std::string& name : shipped_scenarios()) {
     CAPTURE(name);
-    const RunResult result = run_scenario(load_scenario(name, {{"workload.duration=30s", "run.warmup=0s"}, {}}));
+    const RunResult result =
+        run_scenario(load_scenario(name, {{"workload.duration=30s", "run.warmup=0s"}, {}}));
     CHECK(result.state == RunState::kComplete);
     CHECK(result.report.all.completed > 0);
     CHECK(result.report.all.rejected == 0);
@@ -148,26 +148,31 @@ TEST_CASE("every shipped scenario runs for a while") {
 }
 
 // What each scenario's header tells the reader to look at.
-double lesson(const std::string& name, std::vector<std::string> assignments, double (*figure)(const Report&)) {
+double lesson(const std::string& name,
+              std::vector<std::string> assignments,
+              double (*figure)(const Report&)) {
   assignments.insert(assignments.begin(), "workload.duration=120s");
   return figure(run_scenario(load_scenario(name, {std::move(assignments), {}})).report);
 }
 
 TEST_CASE("the shipped comparisons show what their headers say") {
-  const auto ttft = [](const Report& r) { return r.measured.ttft.mean; };
-  const auto chat_gap = [](const Report& r) { return r.classes[0].itl.max; };
+  const auto ttft = [](const Report& r) { return r.measured.ttft.mean.value_or(0); };
+  const auto chat_gap = [](const Report& r) { return r.classes[0].itl.max.value_or(0); };
   const auto preemptions = [](const Report& r) { return static_cast<double>(r.usage.preemptions); };
   const auto hits = [](const Report& r) { return static_cast<double>(r.measured.cached); };
-  const auto blocked = [](const Report& r) { return r.classes[0].head_of_line.mean; };
-  CHECK(lesson("continuous_batching", {}, ttft) * 10 < lesson("continuous_batching", {"engine.max_num_seqs=1"}, ttft));
+  const auto blocked = [](const Report& r) { return r.classes[0].head_of_line.mean.value_or(0); };
+  CHECK(lesson("continuous_batching", {}, ttft) * 10 <
+        lesson("continuous_batching", {"engine.max_num_seqs=1"}, ttft));
   CHECK(lesson("chunked_prefill", {}, chat_gap) * 2 <
-        lesson("chunked_prefill", {"engine.chunked_prefill=false", "engine.max_num_batched_tokens=32768"}, chat_gap));
+        lesson("chunked_prefill", {"engine.chunked_prefill=false", "engine.max_num_batched_tokens=32768"},
+               chat_gap));
   CHECK(lesson("preemption", {}, preemptions) > 10);
   CHECK(lesson("preemption", {"engine.rules.admission=conservative"}, preemptions) == 0);
   CHECK(lesson("preemption", {"engine.num_blocks=20000"}, preemptions) == 0);
   CHECK(lesson("prefix_caching", {}, hits) > 100'000);
   CHECK(lesson("prefix_caching", {"engine.prefix_caching=false"}, hits) == 0);
-  CHECK(lesson("head_of_line", {}, blocked) > 10 * lesson("head_of_line", {"engine.num_blocks=8000"}, blocked));
+  CHECK(lesson("head_of_line", {}, blocked) >
+        10 * lesson("head_of_line", {"engine.num_blocks=8000"}, blocked));
   CHECK(lesson("head_of_line", {}, blocked) > 0);
 }
 

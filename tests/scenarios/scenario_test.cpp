@@ -81,14 +81,14 @@ TEST_CASE("an unknown key is refused with its place and the nearest name") {
   CHECK(errors_with("engine.presett=x").find("did you mean preset?") != std::string::npos);
 }
 
-
 TEST_CASE("a preset's settings and the model's length are defaults with their own origin") {
   const Scenario scenario = with({"engine.preset=vllm-v1-async"});
   CHECK(origin_of(scenario, "spec.engine.in_flight.depth") == "2 | preset");
   CHECK(origin_of(scenario, "spec.engine.in_flight.speculate_outputs") == "true | preset");
   CHECK(scenario.spec().engine.in_flight.depth == 2);
   CHECK(origin_of(scenario, "spec.engine.max_model_len") == "131072 | model");
-  const Scenario sync = with({"engine.preset=vllm-v1-async", "engine.in_flight={depth: 1, speculate_outputs: false}"});
+  const Scenario sync =
+      with({"engine.preset=vllm-v1-async", "engine.in_flight={depth: 1, speculate_outputs: false}"});
   CHECK(origin_of(sync, "spec.engine.in_flight.depth") == "1 | command line");
 }
 
@@ -103,7 +103,8 @@ TEST_CASE("the command line wins over the file, and a later override over an ear
 }
 
 TEST_CASE("an override that is no assignment is refused") {
-  for (const char* bad : {"engine", "=1", "engine..preset=x", "engine.=x", "seed[0]=1", "engine.graph_sizes[x]=1"}) {
+  for (const char* bad :
+       {"engine", "=1", "engine..preset=x", "engine.=x", "seed[0]=1", "engine.graph_sizes[x]=1"}) {
     CAPTURE(bad);
     CHECK(errors_with(bad).find("[CFG018]") != std::string::npos);
   }
@@ -113,7 +114,8 @@ TEST_CASE("an override that is no assignment is refused") {
 TEST_CASE("a workload of the command line replaces all but max_tokens") {
   std::string text = kMinimal;
   text.replace(text.find("{trace: t.csv, max_tokens: output}"), 34,
-               "{arrivals: {process: poisson, rate: 1/s}, lengths: {table: azure-2023-code}, duration: 1s, max_tokens: 77}");
+               "{arrivals: {process: poisson, rate: 1/s}, lengths: {table: azure-2023-code}, duration: 1s, "
+               "max_tokens: 77}");
   const Scenario scenario = parse_scenario(text, "dir/s.yaml", {{}, "trace:other.csv"});
   REQUIRE(scenario.workload.trace.has_value());
   CHECK(scenario.workload.trace->file == "other.csv");
@@ -129,7 +131,8 @@ TEST_CASE("files are looked for beside the scenario, those of the command line i
 }
 
 TEST_CASE("a resolved scenario reads back as the same scenario") {
-  const Scenario first = with({"engine.max_num_seqs=1_000", "run.warmup=60s", "slo.ttft=0.5s", "router={name: round_robin}"});
+  const Scenario first =
+      with({"engine.max_num_seqs=1_000", "run.warmup=60s", "slo.ttft=0.5s", "router={name: round_robin}"});
   const std::string written = write_scenario(first);
   const Scenario second = parse_scenario(written, "elsewhere/config.yaml");
   CHECK(write_scenario(second).substr(written.find('\n')) == written.substr(written.find('\n')));
@@ -150,11 +153,12 @@ TEST_CASE("the hash changes with every value and not with the folder") {
 TEST_CASE("every published key is accepted") {
   const Scenario scenario = with(
       {"replicas=2", "layout={tp: 2, pp: 1}", "engine.max_num_seqs=8", "engine.max_num_batched_tokens=512",
-       "engine.max_model_len=4096", "engine.block_size=32", "engine.prefix_caching=false", "engine.chunked_prefill=true",
-       "engine.long_prefill_token_threshold=256", "engine.watermark=0.01", "engine.in_flight={depth: 2, speculate_outputs: true}",
-       "engine.rules={waiting_order: priority}", "router=least_outstanding",
-       "slo={ttft: 500ms, tpot: 50ms, itl: 50ms, e2e: 10s}", "front_end={servers: 2, per_request: 1ms}",
-       "run={warmup: 1min, measure: 1h, drain: 5min}", "initial={kv_cache: cold}", "seed=3"});
+       "engine.max_model_len=4096", "engine.block_size=32", "engine.prefix_caching=false",
+       "engine.chunked_prefill=true", "engine.long_prefill_token_threshold=256", "engine.watermark=0.01",
+       "engine.in_flight={depth: 2, speculate_outputs: true}", "engine.rules={waiting_order: priority}",
+       "router=least_outstanding", "slo={ttft: 500ms, tpot: 50ms, itl: 50ms, e2e: 10s}",
+       "front_end={servers: 2, per_request: 1ms}", "run={warmup: 1min, measure: 1h, drain: 5min}",
+       "initial={kv_cache: cold}", "seed=3"});
   CHECK(scenario.spec().engine.rules.waiting_order == "priority");
   CHECK(scenario.spec().slo.itl == Duration{std::chrono::milliseconds(50)});
 }

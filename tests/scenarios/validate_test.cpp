@@ -74,10 +74,13 @@ TEST_CASE("numbers are decimal, finite and in range") {
 TEST_CASE("grouped digits and exponents are whole numbers where they are, and 010 is ten") {
   for (const char* text : {"1_000", "1e3", "1000", "1000.0"}) {
     CAPTURE(text);
-    const Scenario scenario = parse_scenario(kText, "s.yaml", {{std::string("engine.max_num_seqs=") + text}, {}});
+    const Scenario scenario =
+        parse_scenario(kText, "s.yaml", {{std::string("engine.max_num_seqs=") + text}, {}});
     CHECK(scenario.spec().engine.config.max_num_seqs == 1000);
   }
-  CHECK(parse_scenario(kText, "s.yaml", {{"engine.max_num_seqs=010"}, {}}).spec().engine.config.max_num_seqs == 10);
+  CHECK(
+      parse_scenario(kText, "s.yaml", {{"engine.max_num_seqs=010"}, {}}).spec().engine.config.max_num_seqs ==
+      10);
 }
 
 TEST_CASE("units are required, exact in case, and the likely meaning is offered") {
@@ -114,9 +117,9 @@ TEST_CASE("a context that the memory can never hold is refused with both numbers
   const std::vector<Problem> problems =
       problems_of({"engine.num_blocks=null", "engine.memory_fraction=0.9", "engine.max_model_len=29000",
                    "engine.memory={weights: 60GiB, activations: 4GiB, context: 0B, graphs: 0B}"});
-  const std::vector<Problem> small = problems_of(
-      {"engine.num_blocks=null", "engine.memory_fraction=0.9", "engine.max_model_len=131072",
-       "engine.memory={weights: 60GiB, activations: 4GiB, context: 0B, graphs: 0B}"});
+  const std::vector<Problem> small =
+      problems_of({"engine.num_blocks=null", "engine.memory_fraction=0.9", "engine.max_model_len=131072",
+                   "engine.memory={weights: 60GiB, activations: 4GiB, context: 0B, graphs: 0B}"});
   CHECK(problems.empty());
   REQUIRE(small.size() == 1);
   CHECK(small.front().path == "spec.engine.max_model_len");
