@@ -1,4 +1,4 @@
-// If one of these failed, docs/extending.md would show a rule that does not compile, register or keep its word.
+// If one of these failed, docs/extending.md would show a rule that does not compile, register or work.
 #include <chrono>
 
 #include "engine/base/registry.h"
