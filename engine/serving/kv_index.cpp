@@ -92,6 +92,10 @@ void KvGroup::evict(OwnerSlot slot, std::int32_t first, std::int32_t end) {
     const std::int32_t low = std::max(range.first, first);
     const std::int32_t high = std::min(range.end, end);
     cut_copies(range.node, slot, low, high);
+    if (range.first < low && range.end == high) {  // the usual case: the tail goes first
+      range.end = low;
+      continue;
+    }
     const Published upper{range.node, high, range.end};
     range.end = low;
     if (upper.first < upper.end) {
@@ -106,6 +110,10 @@ void KvGroup::cut_copies(std::uint32_t index, OwnerSlot owner, std::int32_t firs
   for (std::size_t i = copies.size(); i-- > 0;) {
     const Copy copy = copies[i];
     if (copy.owner != owner || copy.end <= first || copy.first >= end) continue;
+    if (copy.first < first && copy.end == end) {
+      copies[i].end = first;
+      continue;
+    }
     copies.erase(copies.begin() + static_cast<std::ptrdiff_t>(i));
     if (copy.first < first) copies.push_back({owner, copy.first, first, copy.order});
     if (copy.end > end) copies.push_back({owner, end, copy.end, copy.order});

@@ -31,6 +31,7 @@ void Replica::enqueue(Slot slot) {
   state.limit = std::min(state.spec.max_tokens, s_.config.max_model_len - state.spec.prompt).value;
   state.growth_shared = s_.config.prefix_caching && state.spec.continues_content;
   state.head_of_line_mark = s_.head_of_line;
+  groups_seen_ = std::max(groups_seen_, state.spec.stat_group + 1);
   s_.classify(slot);
   state.set_aside = state.blocked_as.has_value();
   (state.set_aside ? s_.skipped : s_.waiting).push_back(slot, state);
@@ -118,8 +119,7 @@ void Replica::step_done(StepId step_id, Time now) {
   CHECK_INVARIANT(step.step == step_id, raw(step.step), raw(step_id));
   s_.timeline.add_signed(to_ns(now));
   for (Observer* observer : s_.observers) observer->on_step_done(s_.id, step.step, step.shape, step.planned, now);
-  regular_gaps_.fill(0);
-  if (step.pooled) regular_gaps_ = s_.pool.groups();
+  count_pool_gaps(step.pooled);
   previous_end_ = s_.last_end;
   s_.last_end = now;
   finish_announced_and_due(step, now);
@@ -159,7 +159,7 @@ void Replica::deliver(const InFlightStep& step, Time now) {
 void Replica::deliver_row(const InFlightRow& row, Time now) {
   RequestState& state = s_.table[row.slot];
   --state.in_flight;
-  s_.classify(row.slot);
+  if (state.phase == Phase::kWaiting) s_.classify(row.slot);
   if (!row.sampled) return;
   if (s_.config.in_flight.speculate_outputs) --state.placeholders;
   state.record.outputs += Tokens{1};
@@ -187,8 +187,14 @@ void Replica::tell_gap(const RequestState& state, Time now) {
   for (Observer* observer : s_.observers) observer->on_gaps(s_.id, state.spec.stat_group, gap, 1, now, state.spec.id);
 }
 
+void Replica::count_pool_gaps(bool pooled) {
+  for (std::size_t group = 0; group < static_cast<std::size_t>(groups_seen_); ++group) {
+    regular_gaps_[group] = pooled ? s_.pool.groups()[group] : 0;
+  }
+}
+
 void Replica::tell_pool_gaps(Time now) {
-  for (int group = 0; group < kMaxStatGroups; ++group) {
+  for (int group = 0; group < groups_seen_; ++group) {
     const std::int64_t count = regular_gaps_[static_cast<std::size_t>(group)];
     if (count == 0) continue;
     const Duration gap = now - previous_end_;
@@ -238,7 +244,7 @@ const StepPlan& Replica::advance(Time end) {
   for (Observer* observer : s_.observers) observer->on_step_done(s_.id, step.step, step.shape, step.planned, end);
   previous_end_ = s_.last_end;
   s_.last_end = end;
-  regular_gaps_ = s_.pool.groups();
+  count_pool_gaps(true);
   tell_pool_gaps(end);
   builder_.repeat_decode(end);
   step.step = s_.plan.step;

@@ -60,6 +60,7 @@ class Replica {
   KvGroup& kv() { return s_.kv(); }
 
  private:
+  void count_pool_gaps(bool pooled);
   void tell_pool_gaps(Time now);
   void deliver(const InFlightStep& step, Time now);
   void deliver_row(const InFlightRow& row, Time now);
@@ -79,6 +80,7 @@ class Replica {
   Time previous_end_ = kTimeNever;
   StepId delivering_{0};
   std::array<std::int64_t, kMaxStatGroups> regular_gaps_{};
+  int groups_seen_ = 0;  // one past the highest stat group so far
   std::vector<Slot> ending_;
 };
 

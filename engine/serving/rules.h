@@ -36,7 +36,8 @@ struct ChunkView {
   bool running = false;  // false: it would be admitted with this chunk
 };
 
-// How much of a request one step computes. Nothing: the scan ends here (a prompt that must go in whole does not fit).
+// How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked about.
+// Nothing: the scan ends here (a prompt that must go in whole does not fit).
 class BatchRule {
  public:
   virtual ~BatchRule() = default;

@@ -162,6 +162,10 @@ void StepBuilder::schedule_running() {
 bool StepBuilder::schedule_one(std::size_t& index) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
+  if (decode_one(slot, state)) {
+    ++index;
+    return true;
+  }
   const std::optional<HeldReason> reason = cannot_run(state);
   const std::int64_t tokens = reason.has_value() ? 0 : chunk_of(state);
   if (tokens <= 0) {
@@ -184,6 +188,22 @@ bool StepBuilder::schedule_one(std::size_t& index) {
     record_taken(r_.words, r_.kv());
   }
   ++index;
+  return true;
+}
+
+// The common row, one token of a decoder for which nothing has to be asked; false leaves it to the general way.
+bool StepBuilder::decode_one(Slot slot, RequestState& state) {
+  if (!state.decoding || state.in_flight > 0 || state.window_closed) return false;
+  if (state.computed + 1 != state.known() || state.computed + 1 >= r_.config.max_model_len.value) return false;
+  const std::int64_t held_tokens = state.held * r_.config.block_size.value;
+  if (state.computed == held_tokens) {
+    if (r_.kv().free().value == 0) return false;
+    grow(state, 1);
+  } else {
+    ++state.computed;
+    if (state.computed == held_tokens) publish(state);
+  }
+  add_row(slot, state, 1, true);
   return true;
 }
 

@@ -67,6 +67,11 @@ void SyntheticSource::fill_content(const Session& session, Tokens new_text, Requ
   spec.content.push_back({conversation_stream(session.number), said});
 }
 
+bool SyntheticSource::reacts_to_ends() const {
+  const auto has_sessions = [](const Traffic& traffic) { return traffic.has_sessions(); };
+  return parts_.closed_loop || std::any_of(parts_.classes.begin(), parts_.classes.end(), has_sessions);
+}
+
 void SyntheticSource::on_end(const RequestRecord& record) {
   const Session* found = waiting_.find(raw(record.id));
   if (found == nullptr) return;

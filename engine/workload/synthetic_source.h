@@ -33,6 +33,7 @@ class SyntheticSource final : public RequestSource {
   Time next_arrival() override;
   void take(WorkloadItem& item) override;
   void on_end(const RequestRecord& record) override;
+  bool reacts_to_ends() const override;
   std::optional<std::int64_t> total() const override;
   std::string describe() const override { return parts_.description; }
   SourceFacts facts() const override;

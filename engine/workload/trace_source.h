@@ -25,6 +25,7 @@ class TraceSource final : public RequestSource {
   TraceSource(OpenedBytes bytes, const std::string& name, TraceParts parts);
   Time next_arrival() override { return has_row_ ? arrival_ : kTimeNever; }
   void take(WorkloadItem& item) override;
+  bool reacts_to_ends() const override { return false; }
   std::string describe() const override;
   SourceFacts facts() const override;
 

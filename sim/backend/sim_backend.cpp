@@ -18,14 +18,15 @@ SimBackend::SimBackend(RequestSource& source, std::vector<const CostModel*> cost
 
 void SimBackend::attach(Cluster& cluster) {
   cluster_ = &cluster;
+  reacts_ = source_.reacts_to_ends();
+  arrival_ = source_.next_arrival();
   replicas_.resize(cluster.num_replicas());
   CHECK_INVARIANT(costs_.size() == 1 || costs_.size() == replicas_.size(), costs_.size(), replicas_.size());
 }
 
 // When something that is not a replica's own doing happens next.
 Time SimBackend::next_outside() {
-  const Time arrival = source_.next_arrival();
-  return outside_.empty() ? arrival : std::min(arrival, outside_.top().time);
+  return outside_.empty() ? arrival_ : std::min(arrival_, outside_.top().time);
 }
 
 bool SimBackend::next(StampedEvent& out) {
@@ -36,12 +37,11 @@ bool SimBackend::next(StampedEvent& out) {
     }
     EventQueue* queue = &inside_;
     if (inside_.empty() || (!outside_.empty() && outside_.top() < inside_.top())) queue = &outside_;
-    const Time arrival = source_.next_arrival();
-    if (queue->empty() && arrival == kTimeNever) return false;
+    if (queue->empty() && arrival_ == kTimeNever) return false;
     const bool arrives_first =
-        arrival != kTimeNever &&
-        (queue->empty() || arrival < queue->top().time ||
-         (arrival == queue->top().time && EventKind::kArrived < kind_of(queue->top().event)));
+        arrival_ != kTimeNever &&
+        (queue->empty() || arrival_ < queue->top().time ||
+         (arrival_ == queue->top().time && EventKind::kArrived < kind_of(queue->top().event)));
     if (arrives_first) {
       arrive(out);
       return true;
@@ -55,6 +55,7 @@ bool SimBackend::next(StampedEvent& out) {
 
 void SimBackend::arrive(StampedEvent& out) {
   source_.take(item_);
+  arrival_ = source_.next_arrival();
   RequestSpec& spec = item_.spec;
   if (options_.stat_group != nullptr) spec.stat_group = options_.stat_group(spec, options_.stat_group_context);
   if (!tokeniser_free_.empty()) tokenise(spec);
@@ -168,7 +169,7 @@ bool SimBackend::run_ahead(const StampedEvent& done) {
   PerReplica& replica = replicas_[raw(id)];
   Time outside = next_outside();
   // An end elsewhere may bring an arrival here.
-  if (source_.reacts_to_ends() && !inside_.empty()) outside = std::min(outside, inside_.top().time);
+  if (reacts_ && !inside_.empty()) outside = std::min(outside, inside_.top().time);
   Time end = done.time;
   std::uint32_t ran = 0;
   StepId step{0};
@@ -187,6 +188,7 @@ void SimBackend::end_request(const RequestRecord& record) {
   outputs_.erase(raw(record.id));
   if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);
   source_.on_end(record);
+  if (reacts_) arrival_ = source_.next_arrival();
 }
 
 }  // namespace servetwin

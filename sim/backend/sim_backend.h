@@ -81,6 +81,8 @@ class SimBackend final : public Backend {
   FlatMap<std::uint32_t, std::int64_t> outputs_;  // true output lengths of requests in flight
   std::vector<RequestId> stops_;
   WorkloadItem item_;
+  Time arrival_ = kTimeNever;  // of the source's next item
+  bool reacts_ = false;        // ends may change it
   std::uint64_t num_steps_ = 0;
   std::uint64_t num_arrivals_ = 0;
   bool interrupted_ = false;
