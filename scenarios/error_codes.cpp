@@ -112,6 +112,10 @@ const std::vector<ErrorPage>& error_pages() {
        "The folder of --out holds the files of another run. Results are never mixed or overwritten "
        "unasked.",
        "servetwin simulate quickstart --out runs/second"},
+      {"CFG302", "Not the folder of a run",
+       "The folder has no config.yaml or no summary.json of this program, so it is not what `servetwin "
+       "simulate --out` wrote.",
+       "servetwin explain runs/chat request 12"},
       {"JRN001", "Not a journal",
        "The file does not begin with the whole header of a journal, as servetwin writes it.",
        "servetwin replay runs/chat/journal.jsonl.zst"},
@@ -161,6 +165,10 @@ const std::vector<ErrorPage>& error_pages() {
       {"WKL001", "Arrivals need a number of requests",
        "This arrival process is defined for a fixed number of requests only.",
        "workload: {num_requests: 1000, arrivals: all_at_once}"},
+      {"WKL002", "Arrivals too slow",
+       "At this rate the arrivals would take more than a century, which no clock of the simulator can "
+       "hold.",
+       "workload: {arrivals: {process: poisson, rate: 9/s}}"},
   };
   return pages;
 }

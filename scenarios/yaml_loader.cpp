@@ -204,9 +204,9 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void close() {
-    const Frame frame = std::move(frames_.back());
+    Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    if (!frame.skip) attach(frame.node);
+    if (!frame.skip) attach(std::move(frame.node));
   }
 
   void attach(ConfigNode node) {

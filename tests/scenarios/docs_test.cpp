@@ -1,5 +1,6 @@
 // If these fail, docs/scenarios.md tells of other keys or scenarios than there are. The failure prints the
 // table due.
+#include <fstream>
 #include <string>
 
 #include "scenarios/input_text.h"
@@ -40,6 +41,7 @@ TEST_CASE("the table of keys is the one that the reader's declarations give") {
   REQUIRE(end != std::string::npos);
   std::string table;
   add_rows(describe_params<ScenarioDocument>(), "", table);
+  std::ofstream(SERVETWIN_BINARY_DIR "/scenario_keys.md") << table;
   CHECK(page.substr(start + begin.size(), end - start - begin.size()) == table);
 }
 
