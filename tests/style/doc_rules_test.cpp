@@ -40,7 +40,7 @@ TEST_CASE("a scenario left out of docs/scenarios.md is found") {
   CHECK(scenario_findings({page, make_file("scenarios/other.yaml", "# O.\n")}).size() == 1);
 }
 
-TEST_CASE("a glossary row with a missing file or test, or done without both, is found") {
+TEST_CASE("a glossary row with a missing file or test, an unknown status, or a claim without both, is found") {
   const std::string head = "id,term_en,file,test,status\n";
   const auto found = [&](const std::string& row) {
     return glossary_findings(with_test("docs/glossary.csv", head + row + "\n")).size();
@@ -51,6 +51,8 @@ TEST_CASE("a glossary row with a missing file or test, or done without both, is 
   CHECK(found("S01,Block,sim/none.cpp,blocks are conserved,done") == 1);
   CHECK(found("S01,Block,tests/sim/test_a.cpp,no such claim,partial") == 1);
   CHECK(found("S01,Block,tests/sim/test_a.cpp,,done") == 1);
+  CHECK(found("S01,Block,,blocks are conserved,partial") == 1);
+  CHECK(found("S01,Block,tests/sim/test_a.cpp,blocks are conserved,finished") == 1);
   CHECK(found("S01,Block") == 1);
   CHECK(glossary_findings(with_test("docs/glossary.csv", "id,term\nS01,Block\n")).size() == 1);
 }

@@ -1,4 +1,7 @@
 // If one of these failed, the tree would break a promise of docs/contributing.md; each prints where.
+#include <set>
+#include <string>
+
 #include "tests/style/rules.h"
 #include "tests/support/catch.h"
 
@@ -45,6 +48,19 @@ TEST_CASE("every scenario is named in docs/scenarios.md") { require_none(scenari
 
 TEST_CASE("every file and test that the glossary names exists") {
   require_none(glossary_findings(project()));
+}
+
+TEST_CASE("the glossary has the 39 terms of one list and the 40 of the other, each once") {
+  const SourceFile* page = find_file(project(), "docs/glossary.csv");
+  REQUIRE(page != nullptr);
+  std::set<std::string> terms;
+  for (const std::string& line : page->lines) terms.insert(line.substr(0, line.find(',')));
+  CHECK(page->lines.size() == 1 + 39 + 40);
+  for (int number = 1; number <= 40; ++number) {
+    const std::string digits = (number < 10 ? "0" : "") + std::to_string(number);
+    if (number <= 39) CHECK(terms.contains("S" + digits));
+    CHECK(terms.contains("N" + digits));
+  }
 }
 
 TEST_CASE("every command shown in the documents is run or marked as text") {
