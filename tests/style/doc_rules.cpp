@@ -155,7 +155,8 @@ Findings scenario_findings(const Tree& tree) {
   if (page == nullptr) return findings;
   for (const SourceFile& file : tree) {
     if (!file.path.starts_with("scenarios/") || !file.path.ends_with(".yaml")) continue;
-    const std::string name = file.path.substr(file.path.rfind('/') + 1);
+    const std::size_t start = file.path.rfind('/') + 1;
+    const std::string name = file.path.substr(start, file.path.rfind('.') - start);
     const bool listed = std::any_of(page->lines.begin(), page->lines.end(),
                                     [&](const auto& line) { return line.find(name) != std::string::npos; });
     if (!listed) findings.push_back({file.path, 0, "is not named in docs/scenarios.md"});

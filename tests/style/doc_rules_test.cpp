@@ -40,7 +40,7 @@ TEST_CASE("a scenario left out of docs/scenarios.md is found") {
   CHECK(scenario_findings({page, make_file("scenarios/other.yaml", "# O.\n")}).size() == 1);
 }
 
-TEST_CASE("a glossary row with a missing file or test, an unknown status, or a claim without both, is found") {
+TEST_CASE("a glossary row with a missing file or test, an unknown status or an empty claim is found") {
   const std::string head = "id,term_en,file,test,status\n";
   const auto found = [&](const std::string& row) {
     return glossary_findings(with_test("docs/glossary.csv", head + row + "\n")).size();
