@@ -96,6 +96,9 @@ inline auto order_key(const StampedEvent& e) {
   return std::tuple{e.time, kind_of(e.event), subject_of(e.event), e.nth};
 }
 
-inline bool operator<(const StampedEvent& a, const StampedEvent& b) { return order_key(a) < order_key(b); }
+// Stamps differ as a rule; the rest of the key is only made when they do not.
+inline bool operator<(const StampedEvent& a, const StampedEvent& b) {
+  return a.time != b.time ? a.time < b.time : order_key(a) < order_key(b);
+}
 
 }  // namespace servetwin

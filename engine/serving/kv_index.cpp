@@ -85,6 +85,14 @@ void KvGroup::lookup(const std::vector<ContentRun>& runs, std::int32_t max_block
 // The owner's blocks [first, end) lose their content.
 void KvGroup::evict(OwnerSlot slot, std::int32_t first, std::int32_t end) {
   std::vector<Published>& published = owners_[slot].published;
+  if (published.empty() || published.back().end <= first) return;
+  Published& last = published.back();
+  std::vector<Copy>& copies = nodes_[last.node].copies;
+  // The usual case: the tail of the only copy.
+  if (last.first < first && last.end == end && copies.size() == 1 && copies.front().end == end) {
+    last.end = copies.front().end = first;
+    return;
+  }
   for (std::size_t i = published.size(); i-- > 0;) {
     Published& range = published[i];
     if (range.end <= first) break;  // ranges ascend
