@@ -250,10 +250,16 @@ std::vector<StalledRequest> Cluster::stalled(std::size_t most) const {
     }
     if (state.waits_for != WaitsFor::kNothing) {
       entry.why = "waits for the backend";
-    } else if (state.phase == Phase::kHeld) {
+    } else if (entry.replica == kNoReplica) {
       entry.why = "held: no replica took it";
-    } else {
+    } else if (state.window_closed) {
+      entry.why = "its client does not read";
+    } else if (at(entry.replica).state().paused) {
+      entry.why = "its replica is paused";
+    } else if (entry.needs > entry.free) {
       entry.why = "needs blocks";
+    } else {
+      entry.why = state.heads_queue ? "the admission rule keeps it out" : "waits behind others";
     }
     result.push_back(entry);
   }

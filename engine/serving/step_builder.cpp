@@ -153,7 +153,10 @@ void StepBuilder::unpark_all() {
 void StepBuilder::schedule_running() {
   std::size_t index = 0;
   bool stopped = false;
-  while (index < r_.running.size() && budget_ > 0 && !stopped) stopped = !schedule_one(index);
+  while (index < r_.running.size() && budget_ > 0 && !stopped) {
+    decode_stretch(index);
+    if (index < r_.running.size() && budget_ > 0) stopped = !schedule_one(index);
+  }
   const HeldReason reason = stopped ? HeldReason::kKvAllocation : HeldReason::kTokenBudget;
   for (; index < r_.running.size(); ++index) hold(r_.running[index], reason);
 }
@@ -162,10 +165,6 @@ void StepBuilder::schedule_running() {
 bool StepBuilder::schedule_one(std::size_t& index) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
-  if (decode_one(slot, state)) {
-    ++index;
-    return true;
-  }
   const std::optional<HeldReason> reason = cannot_run(state);
   const std::int64_t tokens = reason.has_value() ? 0 : chunk_of(state);
   if (tokens <= 0) {
@@ -191,20 +190,41 @@ bool StepBuilder::schedule_one(std::size_t& index) {
   return true;
 }
 
-// The common row, one token of a decoder for which nothing has to be asked; false leaves it to the general way.
-bool StepBuilder::decode_one(Slot slot, RequestState& state) {
-  if (!state.decoding || state.in_flight > 0 || state.window_closed) return false;
-  if (state.computed + 1 != state.known() || state.computed + 1 >= r_.config.max_model_len.value) return false;
-  const std::int64_t held_tokens = state.held * r_.config.block_size.value;
-  if (state.computed == held_tokens) {
-    if (r_.kv().free().value == 0) return false;
-    grow(state, 1);
-  } else {
-    ++state.computed;
-    if (state.computed == held_tokens) publish(state);
+// The common rows: decoders, from `index` on, that take one token and for which nothing has to be asked. Stops at the
+// first that is anything else.
+void StepBuilder::decode_stretch(std::size_t& index) {
+  StepShape& shape = r_.plan.shape;
+  const std::int64_t block_size = r_.config.block_size.value;
+  const std::int64_t last_context = r_.config.max_model_len.value - 1;
+  const std::size_t begin = index;
+  const std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
+  for (; index < end; ++index) {
+    const Slot slot = r_.running[index];
+    RequestState& state = table_[slot];
+    const std::int64_t context = state.computed;
+    if (!state.decoding || state.in_flight > 0 || state.window_closed) break;
+    if (context + 1 != state.known() || context >= last_context) break;
+    const std::int64_t held_tokens = state.held * block_size;
+    if (context == held_tokens) {
+      if (r_.kv().free().value == 0) break;
+      grow(state, 1);
+    } else {
+      ++state.computed;
+      if (state.computed == held_tokens) publish(state);
+    }
+    ++state.in_flight;
+    if (r_.config.in_flight.speculate_outputs) ++state.placeholders;
+    r_.plan.rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true});
+    r_.rows.push_back({slot, state.spec.id, true});
+    shape.decode_context += context + 1;
+    shape.max_context = std::max(shape.max_context, context + 1);
   }
-  add_row(slot, state, 1, true);
-  return true;
+  const auto rows = static_cast<std::int64_t>(index - begin);
+  shape.tokens += rows;
+  shape.sequences += rows;
+  shape.decode_sequences += rows;
+  shape.sampled_rows += rows;
+  budget_ -= rows;
 }
 
 std::optional<HeldReason> StepBuilder::cannot_run(const RequestState& state) const {

@@ -35,7 +35,7 @@ class StepBuilder {
   bool pooled_step_fits() const;
   void schedule_running();
   bool schedule_one(std::size_t& index);
-  bool decode_one(Slot slot, RequestState& state);
+  void decode_stretch(std::size_t& index);
   bool make_room(std::size_t& index, std::int64_t need);
   void refund(Slot slot);
   std::optional<HeldReason> cannot_run(const RequestState& state) const;
