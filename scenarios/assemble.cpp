@@ -45,11 +45,14 @@ CostContext cost_context(const Scenario& scenario) {
   return context;
 }
 
-void check_initial(const Scenario& scenario) {
-  if (scenario.spec().initial.kv_cache == "cold") return;
+// The requests whose prompts fill the prefix cache before the run; null for a cold one.
+std::unique_ptr<RequestSource> warm_source(const Scenario& scenario) {
+  const std::string& from = scenario.spec().initial.kv_cache;
+  if (from == "cold") return nullptr;
   const ConfigNode* node = find_path(scenario.resolved, "spec.initial.kv_cache");
-  throw ConfigError(Problem{"CFG204", node->place, node->path, "the simulator starts with a cold cache only",
-                            "write cold, and let run.warmup leave out the time in which it fills"});
+  ConfigNode trace = *node;
+  trace.text = from;
+  return make_source(read_workload(trace, ""), 0);
 }
 
 }  // namespace
@@ -63,11 +66,24 @@ EngineConfig engine_config(const Scenario& scenario) {
   return config;
 }
 
+// Ids of their own keep text that nobody shares apart from that of the run's requests.
+std::int64_t warm_caches(RequestSource& source, Cluster& cluster) {
+  constexpr std::uint32_t kWarmIds = 0x80000000U;
+  std::int64_t kept = 0;
+  WorkloadItem item;
+  while (source.next_arrival() != kTimeNever) {
+    source.take(item);
+    item.spec.id = RequestId{raw(item.spec.id) | kWarmIds};
+    kept += cluster.warm(item.spec) ? 1 : 0;
+  }
+  return kept;
+}
+
 RunParts assemble(const Scenario& scenario) {
   const ScenarioSpec& spec = scenario.spec();
   RunParts parts;
   std::vector<Problem> problems;
-  collect(problems, [&] { check_initial(scenario); });
+  collect(problems, [&] { parts.warm = warm_source(scenario); });
   collect(problems, [&] {
     parts.cost = make_choice<CostModel>(spec.cost, "model", "{model: analytic}", cost_context(scenario));
   });

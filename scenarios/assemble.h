@@ -19,9 +19,13 @@ struct RunParts {
   std::unique_ptr<Router> router;
   std::unique_ptr<CostModel> cost;
   std::unique_ptr<RunSource> source;
+  std::unique_ptr<RequestSource> warm;  // prompts served before the run; null: cold caches
   RecorderOptions recorder;
   SimOptions sim;
 };
+
+// Fills the prefix caches with the prompts of `source`, in order of arrival. Returns how many were kept.
+std::int64_t warm_caches(RequestSource& source, Cluster& cluster);
 
 // Opens the files that the scenario names. Throws ConfigError with everything that is wrong.
 RunParts assemble(const Scenario& scenario);

@@ -105,9 +105,6 @@ const std::vector<ErrorPage>& error_pages() {
        "The model's heads cannot be split over the tensor parallel ranks, it has fewer layers than there "
        "are stages, or it supports fewer positions than max_model_len.",
        "layout: {tp: 8}    # 32 heads, 8 KV heads"},
-      {"CFG204", "Not available",
-       "The scenario asks for something that this version knows but cannot simulate.",
-       "initial: {kv_cache: cold}"},
       {"CFG301", "Output folder in use",
        "The folder of --out holds the files of another run. Results are never mixed or overwritten "
        "unasked.",

@@ -80,6 +80,7 @@ class Run {
     Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
     SimBackend backend(*parts_.source, {parts_.cost.get()}, parts_.sim);
     backend.attach(cluster);
+    if (parts_.warm) warm_caches(*parts_.warm, cluster);
     serve(cluster, backend);
     if (backend.interrupted()) {
       result_.state = RunState::kInterrupted;

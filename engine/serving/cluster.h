@@ -42,6 +42,9 @@ class Cluster final : public EndSink {
 
   // Makes a request known. Must come before its Arrived.
   void add_request(const RequestSpec& spec) { table_.add(spec); }
+  // Before the first event: the prompt was served earlier and its blocks may still be found. Prompts go to the replicas
+  // in turn.
+  bool warm(const RequestSpec& spec) { return replicas_[num_warmed_++ % replicas_.size()]->warm(spec); }
   // Applies one event. Stamps never decrease per replica. An event about a request that ended changes nothing.
   void handle(const StampedEvent& event, Executor& executor);
 
@@ -89,6 +92,7 @@ class Cluster final : public EndSink {
   std::deque<RequestId> held_;             // waits for a router that says nothing; ended ones are skipped
   std::int64_t max_held_ = 0;
   Executor* executor_ = nullptr;           // during handle()
+  std::size_t num_warmed_ = 0;
   Digest routing_;
   std::uint64_t num_events_ = 0;
 };

@@ -8,6 +8,12 @@
 #include "engine/serving/step_record.h"
 
 namespace servetwin {
+namespace {
+
+// In records, an owner of this life held its blocks before the run began.
+constexpr std::uint32_t kWarmLife = 0xffffffffU;
+
+}  // namespace
 
 Replica::Replica(ReplicaId id, const EngineConfig& config, RuleSet&& rules, RequestTable& table,
                  const std::vector<Observer*>& observers, EndSink& ends)
@@ -38,6 +44,27 @@ void Replica::enqueue(Slot slot) {
 }
 
 void Replica::unblock(Slot slot) { s_.classify(slot); }
+
+bool Replica::warm(const RequestSpec& spec) {
+  if (!s_.config.prefix_caching || refuses(spec, s_.config) != EndReason::kNone) return false;
+  CHECK_INVARIANT(!has_work(), raw(spec.id));
+  std::vector<ContentRun> runs;
+  std::vector<KvExtent> hits;
+  content_runs(spec, s_.config.block_size, s_.config.hash_seed, runs);
+  const auto full = static_cast<std::int32_t>(spec.prompt / s_.config.block_size);
+  s_.kv().lookup(runs, full, hits);
+  const std::int32_t hit = hits.empty() ? 0 : hits.back().end;
+  s_.kv().touch(hits);
+  const OwnerSlot owner = s_.kv().open_owner(spec.id, kWarmLife, hit);
+  s_.kv().take(full - hit);
+  s_.kv().extend(owner, full);
+  for (const ContentRun& run : runs) {
+    s_.kv().publish(owner, run, std::max(run.first, hit), std::min(run.end, full));
+  }
+  s_.kv().release(hits, owner);
+  s_.kv().clear_taken();
+  return true;
+}
 
 // Whether the pool's members of the step in flight include it.
 bool Replica::in_step(const RequestState& state) const {

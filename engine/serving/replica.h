@@ -28,6 +28,9 @@ class Replica {
   // Why a prompt can never be served here, if so.
   static EndReason refuses(const RequestSpec& spec, const EngineConfig& config);
   void enqueue(Slot slot);
+  // Leaves the prompt's blocks in the prefix cache as if it had been served and had ended before the run. False when
+  // the cache is off or the prompt cannot be held.
+  bool warm(const RequestSpec& spec);
   // Something the request waited for has come.
   void unblock(Slot slot);
   // The request goes away from wherever it is, with all it holds, and ends like that.

@@ -2,6 +2,7 @@
 #include "scenarios/run.h"
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unistd.h>
@@ -126,12 +127,27 @@ TEST_CASE("a front end adds its time before the first token") {
   CHECK(with.report.measured.ttft.mean.value_or(0) > without.report.measured.ttft.mean.value_or(0) + 30e6);
 }
 
-TEST_CASE("a scenario that needs a warm cache is refused by name") {
+TEST_CASE("a warm cache holds the prompts of its trace, whole blocks within all but the last token") {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(folder.path());
+  const std::string trace = folder.file("two.jsonl");
+  std::ofstream(trace) << R"({"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [1, 2]})" << "\n"
+                       << R"({"timestamp": 900, "input_length": 600, "output_length": 5, "hash_ids": [3, 4]})" << "\n";
+  const std::vector<std::string> both = {"workload=trace:" + trace, "run={}", "replicas=1"};
+  const RunResult cold = run_scenario(load_scenario("quickstart", {both, {}}));
+  std::vector<std::string> with_trace = both;
+  with_trace.push_back("initial={kv_cache: \"trace:" + trace + "\"}");
+  const RunResult warm = run_scenario(load_scenario("quickstart", {with_trace, {}}));
+  CHECK(cold.report.measured.cached == 0);
+  CHECK(warm.report.measured.cached == 63 * 16 + 37 * 16);
+}
+
+TEST_CASE("an initial cache that is neither cold nor a trace is refused by name") {
   try {
-    run_scenario(small({"initial={kv_cache: trace:some.csv}"}));
+    run_scenario(small({"initial={kv_cache: hot}"}));
     FAIL("accepted");
   } catch (const ConfigError& error) {
-    CHECK(error.problems().front().code == "CFG204");
+    CHECK(error.problems().front().code == "CFG103");
     CHECK(error.problems().front().path == "spec.initial.kv_cache");
   }
 }
