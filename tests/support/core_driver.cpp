@@ -1,13 +1,13 @@
 // The real core behind a GoldenDriver: an executor worked by hand, block ids followed from the KV listener,
 // and each step's rows expanded from the plan's delta.
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
 #include "engine/base/check.h"
 #include "engine/base/registry.h"
 #include "engine/serving/cluster.h"
+#include "tests/support/block_ids.h"
 #include "tests/support/golden_driver.h"
 
 namespace servetwin {
@@ -27,39 +27,6 @@ RuleSet make_rules(bool by_priority) {
       Registry<VictimRule>::instance().make(by_priority ? "least_important" : "last_admitted", none);
   return rules;
 }
-
-// Physical ids, as a block-level free list would hand them out.
-class IdListener final : public KvListener {
- public:
-  explicit IdListener(std::int64_t num_blocks) {
-    for (int id = 1; id < num_blocks; ++id) free_.push_back(id);
-  }
-
-  void on_allocate(OwnerSlot owner, std::int32_t first, std::int32_t count) override {
-    for (std::int32_t i = first; i < first + count; ++i) {
-      ids_[{owner, i}] = free_.front();
-      free_.pop_front();
-    }
-  }
-
-  void on_touch(OwnerSlot owner, std::int32_t first, std::int32_t count) override {
-    for (std::int32_t i = first; i < first + count; ++i) {
-      const std::size_t removed = std::erase(free_, id(owner, i));
-      CHECK_INVARIANT(removed == 1);
-    }
-  }
-
-  void on_free(OwnerSlot owner, std::int32_t first, std::int32_t count) override {
-    for (std::int32_t i = first + count; i-- > first;) free_.push_back(id(owner, i));
-  }
-
-  int id(OwnerSlot owner, std::int32_t index) const { return ids_.at({owner, index}); }
-  std::vector<int> free() const { return {free_.begin(), free_.end()}; }
-
- private:
-  std::deque<int> free_;
-  std::map<std::pair<OwnerSlot, std::int32_t>, int> ids_;
-};
 
 class CoreDriver final : public GoldenDriver, private Executor {
  public:
@@ -231,7 +198,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
     ends_.push_back({record.id, record.end_state, record.outputs.value, record.preemptions, record.end});
   }
 
-  IdListener ids_;
+  BlockIds ids_;
   bool plain_;
   Cluster cluster_;
   Time now_ = kTimeZero;
