@@ -30,8 +30,8 @@ enum class Stream : std::uint16_t {
   kResampling = 20,      // bootstrap intervals of reports
   kRetries = 21,         // back-off of a client
   kRateModulation = 22,  // state changes of a bursty arrival process
-  kSlowReaders = 23,    // which clients read slowly
-  kMaxTokens = 24,      // the limit a client asks for
+  kSlowReaders = 23,     // which clients read slowly
+  kMaxTokens = 24,       // the limit a client asks for
   kTest = 0xfffe,        // tests only
 };
 

@@ -7,7 +7,8 @@
 
 namespace servetwin {
 
-// Nobody enters in a step that preempted. Blocked requests are set aside and do not stop the scan; a refusal does.
+// Nobody enters in a step that preempted. Blocked requests are set aside and do not stop the scan; a refusal
+// does.
 void StepBuilder::admit_waiting() {
   set_aside_.clear();
   std::optional<HeldReason> refusal;
@@ -33,7 +34,8 @@ void StepBuilder::admit_waiting() {
   count_waiting(refusal);
 }
 
-// With places, those set aside earlier are looked at before the waiting; otherwise the smaller head of the two.
+// With places, those set aside earlier are looked at before the waiting; otherwise the smaller head of the
+// two.
 WaitingQueue* StepBuilder::next_queue() {
   const Slot aside = r_.skipped.head();
   const Slot fresh = r_.waiting.head();
@@ -73,7 +75,9 @@ std::int64_t StepBuilder::look_up(RequestState& state) {
   return state.hits.empty() ? 0 : state.hits.back().end * size;
 }
 
-std::optional<HeldReason> StepBuilder::refuse(const RequestState& state, std::int64_t hit, std::int64_t chunk) const {
+std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
+                                              std::int64_t hit,
+                                              std::int64_t chunk) const {
   const Tokens size = r_.config.block_size;
   const Blocks from_free{r_.kv().free_blocks_in(state.hits)};
   const Blocks known_hits = Blocks{hit / size.value} - from_free;
@@ -85,7 +89,8 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state, std::in
   view.need_sequence = blocks_for(Tokens{state.known()}, size) - known_hits;
   view.need_completion = blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, size) - known_hits;
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
-  if (blocks_for(Tokens{state.known()}, size) > view.usable) return HeldReason::kKvGate;  // it grew past the pool
+  if (blocks_for(Tokens{state.known()}, size) > view.usable)
+    return HeldReason::kKvGate;  // it grew past the pool
   const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
   if (refusal.has_value()) return refusal;
   if (view.need_chunk > view.free) return HeldReason::kKvAllocation;
@@ -101,7 +106,8 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   state.own_first = state.held = state.published = static_cast<std::int32_t>(hit / size);
   state.owner = r_.kv().open_owner(state.spec.id, state.lives, state.own_first);
   r_.held_sum += state.held;
-  r_.completion_sum += blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  r_.completion_sum +=
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
   note_admission(state, hit);
   state.phase = Phase::kRunning;
   state.set_aside = false;
@@ -111,8 +117,8 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   add_row(slot, state, chunk, false);
   ++r_.plan.shape.new_sequences;
   r_.running.push_back(slot);
-  const PlanEntry entry{PlanAction::kAdmit, state.spec.id, Tokens{chunk}, Tokens{hit}, Tokens{hit}, state.decoding,
-                        state.lives > 1};
+  const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{hit},
+                        Tokens{hit},        state.decoding, state.lives > 1};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kAdmit, entry);
   record_taken(r_.words, r_.kv());
@@ -133,8 +139,8 @@ void StepBuilder::note_admission(RequestState& state, std::int64_t hit) {
   state.heads_queue = false;
 }
 
-// Full blocks whose content is known become findable at allocation, before the step runs. Draft and unknown tokens
-// never do.
+// Full blocks whose content is known become findable at allocation, before the step runs. Draft and unknown
+// tokens never do.
 void StepBuilder::publish(RequestState& state) {
   if (!r_.config.prefix_caching) return;
   const std::int64_t tokens = std::min(state.computed - state.placeholders, state.known());
@@ -147,7 +153,8 @@ void StepBuilder::publish(RequestState& state) {
   state.published = std::max(state.published, full);
 }
 
-// Attribution in constant time: the blocked by class; the head's own reason, and what that means for those behind it.
+// Attribution in constant time: the blocked by class; the head's own reason, and what that means for those
+// behind it.
 void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
   auto& held = r_.plan.held;
   std::int64_t others = r_.num_waiting() + static_cast<std::int64_t>(set_aside_.size());
@@ -167,8 +174,8 @@ void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
     r_.skipped.push_front(set_aside_[i], state);
   }
   for (const Slot victim : victims_) r_.classify(victim);
-  // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is what the
-  // refused head would find.
+  // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is
+  // what the refused head would find.
   const bool lasting =
       refusal == HeldReason::kSeqsCap || (refusal == HeldReason::kKvGate && r_.shared_growers == 0);
   r_.steady = others == 0 || lasting;

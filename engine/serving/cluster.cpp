@@ -9,8 +9,10 @@
 
 namespace servetwin {
 
-Cluster::Cluster(const ClusterConfig& config, const std::function<RuleSet()>& make_rules,
-                 std::unique_ptr<Router> router, std::vector<Observer*> observers)
+Cluster::Cluster(const ClusterConfig& config,
+                 const std::function<RuleSet()>& make_rules,
+                 std::unique_ptr<Router> router,
+                 std::vector<Observer*> observers)
     : observers_(std::move(observers)),
       configs_(config.replicas),
       plan_due_(config.replicas.size(), 0),
@@ -86,11 +88,21 @@ struct Cluster::Handler {
   void operator()(const Admin& e) const {
     Replica& replica = cluster.at(e.replica);
     switch (e.action) {
-      case AdminAction::kPause: replica.pause(true); break;
-      case AdminAction::kResume: replica.pause(false); break;
-      case AdminAction::kResetCache: replica.reset_cache(false, now); break;
-      case AdminAction::kResetCacheForced: replica.reset_cache(true, now); break;
-      case AdminAction::kDrain: cluster.status_[raw(e.replica)] = ReplicaState::kDraining; break;
+      case AdminAction::kPause:
+        replica.pause(true);
+        break;
+      case AdminAction::kResume:
+        replica.pause(false);
+        break;
+      case AdminAction::kResetCache:
+        replica.reset_cache(false, now);
+        break;
+      case AdminAction::kResetCacheForced:
+        replica.reset_cache(true, now);
+        break;
+      case AdminAction::kDrain:
+        cluster.status_[raw(e.replica)] = ReplicaState::kDraining;
+        break;
     }
     cluster.post_plan(e.replica, now);
   }
@@ -116,7 +128,8 @@ void Cluster::handle(const StampedEvent& event, Executor& executor) {
 void Cluster::arrive(Slot slot, Time now) {
   RequestState& state = table_[slot];
   for (Observer* observer : observers_) observer->on_arrived(state.spec, now);
-  // A prompt that no replica can hold is turned away at once: at a queue's head it would block everyone for ever.
+  // A prompt that no replica can hold is turned away at once: at a queue's head it would block everyone for
+  // ever.
   EndReason refusal = EndReason::kNone;
   for (const EngineConfig& config : configs_) {
     refusal = Replica::refuses(state.spec, config);
@@ -226,8 +239,8 @@ void Cluster::plan(ReplicaId id, Time now) {
   } else {
     if (!replica.plan_preempted()) return;
     executor_->note_empty_plan(replica.plan());
-    // Those who could not grow made room: who may enter is for the next plan to say. It comes with the next step that
-    // comes back, or at once when there is none.
+    // Those who could not grow made room: who may enter is for the next plan to say. It comes with the next
+    // step that comes back, or at once when there is none.
     if (!replica.idle()) return;
   }
   if (replica.may_plan()) post_plan(id, now);  // fills the steps in flight before waiting for one

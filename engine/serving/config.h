@@ -10,24 +10,24 @@
 
 namespace servetwin {
 
-// How many steps may be planned before the first comes back, and whether a request may be planned again before its
-// output is known (asynchronous scheduling). Presets: sync 1/off, async 2/on, pipeline S/off.
+// How many steps may be planned before the first comes back, and whether a request may be planned again
+// before its output is known (asynchronous scheduling). Presets: sync 1/off, async 2/on, pipeline S/off.
 struct InFlight {
   int depth = 1;
   bool speculate_outputs = false;
 };
 
 struct EngineConfig {
-  Tokens max_num_batched_tokens{2048};    // token budget of a step
-  std::int64_t max_num_seqs = 256;        // running requests at most
-  Tokens max_model_len{};                 // prompt and outputs together; required
+  Tokens max_num_batched_tokens{2048};  // token budget of a step
+  std::int64_t max_num_seqs = 256;      // running requests at most
+  Tokens max_model_len{};               // prompt and outputs together; required
   Tokens block_size{16};
-  Blocks num_blocks{};                    // the pool, with the null block (vLLM's num_gpu_blocks); required
+  Blocks num_blocks{};  // the pool, with the null block (vLLM's num_gpu_blocks); required
   bool prefix_caching = true;
   bool chunked_prefill = true;
-  Tokens long_prefill_token_threshold{0}; // longest chunk of one request, 0: no limit
-  double watermark = 0.0;                 // share of the pool kept free while something else runs
-  bool full_sequence_gate = true;         // admit only if the whole current sequence could be held now
+  Tokens long_prefill_token_threshold{0};  // longest chunk of one request, 0: no limit
+  double watermark = 0.0;                  // share of the pool kept free while something else runs
+  bool full_sequence_gate = true;          // admit only if the whole current sequence could be held now
   InFlight in_flight;
   Duration batching_delay{0};             // from becoming plannable to the plan
   std::int64_t max_queued = 0;            // waiting requests at most, 0: no bound

@@ -29,7 +29,8 @@ class KeyMixer {
   Digest low_;
 };
 
-// What every block's identity includes: the adapter in each block, the salt in the first (chaining spreads both).
+// What every block's identity includes: the adapter in each block, the salt in the first (chaining spreads
+// both).
 RunKey root_key(const RequestSpec& request, std::uint64_t hash_seed) {
   KeyMixer mixer(RunKey{hash_seed, 0});
   mixer.add(raw(request.adapter));
@@ -43,8 +44,8 @@ struct Piece {
   std::int64_t length;
 };
 
-// Walks the token segments of a request. The last one never ends: it is the generated text, or the prompt's last
-// segment where generated text continues that stream.
+// Walks the token segments of a request. The last one never ends: it is the generated text, or the prompt's
+// last segment where generated text continues that stream.
 class SegmentWalk {
  public:
   explicit SegmentWalk(const RequestSpec& request) : request_(request) { enter(0); }
@@ -100,7 +101,10 @@ RunKey chained(const RunKey& key, std::int64_t blocks) {
 
 }  // namespace
 
-void content_runs(const RequestSpec& request, Tokens block_size, std::uint64_t hash_seed, std::vector<ContentRun>& runs) {
+void content_runs(const RequestSpec& request,
+                  Tokens block_size,
+                  std::uint64_t hash_seed,
+                  std::vector<ContentRun>& runs) {
   runs.clear();
   const std::int64_t size = block_size.value;
   RunKey parent = root_key(request, hash_seed);

@@ -92,7 +92,8 @@ std::int64_t DecodePool::max_context() {
   if (max_context_ == 0) {
     for (const Slot slot : members_) {
       const RequestState& state = table_[slot];
-      max_context_ = std::max(max_context_, state.computed + static_cast<std::int64_t>(clock_ - state.park_clock));
+      max_context_ =
+          std::max(max_context_, state.computed + static_cast<std::int64_t>(clock_ - state.park_clock));
     }
   }
   return max_context_;

@@ -1,5 +1,6 @@
-// Decoders that advance together, one token a step, without being touched: their progress is derived from a step
-// clock, their sums are kept, and their next needs stand in tables. Exactly what a loop over them would give.
+// Decoders that advance together, one token a step, without being touched: their progress is derived from a
+// step clock, their sums are kept, and their next needs stand in tables. Exactly what a loop over them would
+// give.
 #pragma once
 
 #include <array>
@@ -25,8 +26,8 @@ class DecodePool {
 
   // A request whose next step is one token joins, between two steps.
   void park(Slot slot);
-  // Leaves, with computed, outputs and held blocks brought up to date; its growth is given to its owner in `kv`.
-  // `in_flight`: a step that includes it was planned and has not come back.
+  // Leaves, with computed, outputs and held blocks brought up to date; its growth is given to its owner in
+  // `kv`. `in_flight`: a step that includes it was planned and has not come back.
   void unpark(Slot slot, bool in_flight, KvGroup& kv);
   // Brings a member up to date without leaving, between two steps.
   void refresh(Slot slot, KvGroup& kv);

@@ -1,4 +1,5 @@
-// Step times for rules that need them (SLO slack, priced swap): injected, the same kind in simulation and live.
+// Step times for rules that need them (SLO slack, priced swap): injected, the same kind in simulation and
+// live.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ struct Cancelled {
   EndReason why;  // kClient, kDeadline, kQueueTimeout, kTtftTimeout
 };
 
-// Before its StepDone, so that the step's results are complete when the step closes. Sent only where the outcome of
-// a row is not "one token, goes on".
+// Before its StepDone, so that the step's results are complete when the step closes. Sent only where the
+// outcome of a row is not "one token, goes on".
 struct SequenceOut {
   RequestId request;
   StepId step;
@@ -31,8 +31,8 @@ struct SequenceOut {
 // Before arrivals: results of a step are applied before new work of the same stamp is seen.
 struct StepDone {
   ReplicaId replica;
-  StepId step;         // the last step that ended
-  std::uint32_t ran;   // how many equal decode steps ended with it (1 live and in replay)
+  StepId step;        // the last step that ended
+  std::uint32_t ran;  // how many equal decode steps ended with it (1 live and in replay)
 };
 
 // After StepDone: what was waited for may be planned with the next step.
@@ -72,11 +72,20 @@ struct PlanDue {
   ReplicaId replica;
 };
 
-using Event = std::variant<Cancelled, SequenceOut, StepDone, Ready, ReplicaChanged, ClientWindow, Admin, Arrived, PlanDue>;
+using Event = std::
+    variant<Cancelled, SequenceOut, StepDone, Ready, ReplicaChanged, ClientWindow, Admin, Arrived, PlanDue>;
 static_assert(std::is_trivially_copyable_v<Event>);
 
 enum class EventKind : std::uint8_t {
-  kCancelled, kSequenceOut, kStepDone, kReady, kReplicaChanged, kClientWindow, kAdmin, kArrived, kPlanDue
+  kCancelled,
+  kSequenceOut,
+  kStepDone,
+  kReady,
+  kReplicaChanged,
+  kClientWindow,
+  kAdmin,
+  kArrived,
+  kPlanDue
 };
 
 constexpr EventKind kind_of(const Event& event) { return static_cast<EventKind>(event.index()); }

@@ -75,8 +75,8 @@ void KvGroup::drop_piece(std::uint32_t index) {
   spare_pieces_.push_back(index);
 }
 
-// Cuts a piece into [first, at) and [at, end), the second right after the first among the owner's pieces and, if
-// free, right before it in the queue (higher indexes leave first). Returns the second.
+// Cuts a piece into [first, at) and [at, end), the second right after the first among the owner's pieces and,
+// if free, right before it in the queue (higher indexes leave first). Returns the second.
 std::uint32_t KvGroup::split(std::uint32_t index, std::int32_t at) {
   const Piece whole = pieces_[index];
   const bool was_tail = owners_[whole.owner].tail == index;

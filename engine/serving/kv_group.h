@@ -1,5 +1,5 @@
-// One pool of KV blocks: allocation, sharing by prefix, lazy LRU eviction. Blocks are held as extents, never one by
-// one, and behave exactly as vLLM V1's block-level free list does.
+// One pool of KV blocks: allocation, sharing by prefix, lazy LRU eviction. Blocks are held as extents, never
+// one by one, and behave exactly as vLLM V1's block-level free list does.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace servetwin {
 using OwnerSlot = std::uint32_t;
 inline constexpr OwnerSlot kNoOwner = 0xffffffffU;
 
-// Blocks [first, end) of an owner. A block's index is its place in its sequence, the same for everyone who shares it.
+// Blocks [first, end) of an owner. A block's index is its place in its sequence, the same for everyone who
+// shares it.
 struct KvExtent {
   OwnerSlot owner = kNoOwner;
   std::int32_t first = 0;
@@ -24,8 +25,9 @@ struct KvExtent {
   std::int64_t size() const { return end - first; }
 };
 
-// Blocks taken from the head of the free queue: `count` of the named owner, from index `top` downwards. What they
-// held is evicted by this. Physical block ids follow from a run's sequence of these, so digests hold these instead.
+// Blocks taken from the head of the free queue: `count` of the named owner, from index `top` downwards. What
+// they held is evicted by this. Physical block ids follow from a run's sequence of these, so digests hold
+// these instead.
 struct TakenExtent {
   RequestId request = kNoRequest;  // kNoRequest: never used before
   std::uint32_t life = 0;          // which admission of that request
@@ -33,19 +35,24 @@ struct TakenExtent {
   std::int32_t count = 0;
 };
 
-// Follows each block for those that need ids or lifetimes (block tables, tests). Only the plain loop names owners of
-// growth, so listeners are for plain loops.
+// Follows each block for those that need ids or lifetimes (block tables, tests). Only the plain loop names
+// owners of growth, so listeners are for plain loops.
 class KvListener {
  public:
   virtual ~KvListener() = default;
   virtual void on_allocate(OwnerSlot owner, std::int32_t first, std::int32_t count) = 0;  // ascending
-  virtual void on_touch(OwnerSlot owner, std::int32_t first, std::int32_t count) = 0;     // ascending, left the queue
-  virtual void on_free(OwnerSlot owner, std::int32_t first, std::int32_t count) = 0;      // descending, joined its tail
+  virtual void on_touch(OwnerSlot owner,
+                        std::int32_t first,
+                        std::int32_t count) = 0;  // ascending, left the queue
+  virtual void on_free(OwnerSlot owner,
+                       std::int32_t first,
+                       std::int32_t count) = 0;  // descending, joined its tail
 };
 
 class KvGroup {
  public:
-  // `num_blocks` includes the null block, which is never handed out. Invariant: free + used + pinned = num_blocks - 1.
+  // `num_blocks` includes the null block, which is never handed out. Invariant: free + used + pinned =
+  // num_blocks - 1.
   explicit KvGroup(Blocks num_blocks);
 
   Blocks free() const { return Blocks{free_}; }
@@ -55,19 +62,22 @@ class KvGroup {
   // A new owner for an admission; its blocks start at index `first`.
   OwnerSlot open_owner(RequestId request, std::uint32_t life, std::int32_t first);
   // The longest cached prefix of the runs, at most `max_blocks`, as extents in order. Changes nothing.
-  void lookup(const std::vector<ContentRun>& runs, std::int32_t max_blocks, std::vector<KvExtent>& hits) const;
+  void lookup(const std::vector<ContentRun>& runs,
+              std::int32_t max_blocks,
+              std::vector<KvExtent>& hits) const;
   // How many of these blocks lie in the free queue: they leave it when touched, so they count as needed.
   std::int64_t free_blocks_in(const std::vector<KvExtent>& extents) const;
   // Takes part in these blocks (a prefix hit).
   void touch(const std::vector<KvExtent>& extents);
-  // Takes `count` blocks from the head of the free queue. The caller checked that they are there, and says whose they
-  // became by extend(), now or (decoders that grow together) before anyone looks.
+  // Takes `count` blocks from the head of the free queue. The caller checked that they are there, and says
+  // whose they became by extend(), now or (decoders that grow together) before anyone looks.
   void take(std::int64_t count);
   // The owner's blocks now end at `end`.
   void extend(OwnerSlot owner, std::int32_t end);
   // Makes the owner's blocks [first, end) of that run findable.
   void publish(OwnerSlot owner, const ContentRun& run, std::int32_t first, std::int32_t end);
-  // Lets go of a sequence's blocks, last block first: `hits` and then the owner's own blocks, in order of index.
+  // Lets go of a sequence's blocks, last block first: `hits` and then the owner's own blocks, in order of
+  // index.
   void release(const std::vector<KvExtent>& hits, OwnerSlot owner);
   // Forgets all cached content. Only when nothing is used; returns whether it did.
   bool reset_cache();
@@ -88,7 +98,7 @@ class KvGroup {
     std::int32_t end = 0;
     std::int32_t refs = 0;
     OwnerSlot owner = kNoOwner;
-    std::uint32_t prev = kNone;        // in the free queue
+    std::uint32_t prev = kNone;  // in the free queue
     std::uint32_t next = kNone;
     std::uint32_t next_piece = kNone;  // of the same owner, ascending
   };

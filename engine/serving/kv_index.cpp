@@ -1,4 +1,5 @@
-// The prefix index of a KV group: which owner's blocks hold which content, and how lookups and evictions keep it true.
+// The prefix index of a KV group: which owner's blocks hold which content, and how lookups and evictions keep
+// it true.
 #include <algorithm>
 
 #include "engine/base/check.h"
@@ -45,11 +46,13 @@ void KvGroup::publish(OwnerSlot slot, const ContentRun& run, std::int32_t first,
   }
 }
 
-// The first index from `index` on that the earliest copy covering `index` does not give; `index` itself if none does.
+// The first index from `index` on that the earliest copy covering `index` does not give; `index` itself if
+// none does.
 std::int32_t KvGroup::found_until(const Node& node, std::int32_t index, OwnerSlot& owner) const {
   const Copy* best = nullptr;
   for (const Copy& copy : node.copies) {
-    if (copy.first <= index && index < copy.end && (best == nullptr || copy.order < best->order)) best = &copy;
+    if (copy.first <= index && index < copy.end && (best == nullptr || copy.order < best->order))
+      best = &copy;
   }
   if (best == nullptr) return index;
   std::int32_t until = best->end;
@@ -60,7 +63,9 @@ std::int32_t KvGroup::found_until(const Node& node, std::int32_t index, OwnerSlo
   return until;
 }
 
-void KvGroup::lookup(const std::vector<ContentRun>& runs, std::int32_t max_blocks, std::vector<KvExtent>& hits) const {
+void KvGroup::lookup(const std::vector<ContentRun>& runs,
+                     std::int32_t max_blocks,
+                     std::vector<KvExtent>& hits) const {
   hits.clear();
   for (const ContentRun& run : runs) {
     if (run.first >= max_blocks) return;
@@ -109,7 +114,8 @@ void KvGroup::evict(OwnerSlot slot, std::int32_t first, std::int32_t end) {
     if (upper.first < upper.end) {
       published.insert(published.begin() + static_cast<std::ptrdiff_t>(i) + 1, upper);
     }
-    if (published[i].first == published[i].end) published.erase(published.begin() + static_cast<std::ptrdiff_t>(i));
+    if (published[i].first == published[i].end)
+      published.erase(published.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

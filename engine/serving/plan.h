@@ -22,14 +22,15 @@ enum class PlanAction : std::uint8_t {
 struct PlanEntry {
   PlanAction action = PlanAction::kChunk;
   RequestId request = kNoRequest;
-  Tokens tokens{};    // kChunk, kAdmit: query length. kPreempt: computed tokens lost
-  Tokens context{};   // kChunk, kAdmit: tokens computed before (prefix hit included). kPreempt: zero
-  Tokens hit{};       // kAdmit: prefix hit
-  bool sampled = false;   // the last token of the row yields an output
-  bool resumed = false;   // kAdmit: after a preemption
+  Tokens tokens{};       // kChunk, kAdmit: query length. kPreempt: computed tokens lost
+  Tokens context{};      // kChunk, kAdmit: tokens computed before (prefix hit included). kPreempt: zero
+  Tokens hit{};          // kAdmit: prefix hit
+  bool sampled = false;  // the last token of the row yields an output
+  bool resumed = false;  // kAdmit: after a preemption
 };
 
-// Why requests did not advance in a plan. Every request of the replica that is not advanced counts under one reason.
+// Why requests did not advance in a plan. Every request of the replica that is not advanced counts under one
+// reason.
 enum class HeldReason : std::uint8_t {
   kSeqsCap,       // max_num_seqs reached
   kTokenBudget,   // max_num_batched_tokens used up (or a prompt too large for what is left, chunking off)
@@ -51,23 +52,23 @@ const char* to_string(HeldReason reason);
 // One row of a step, for executors that need rows.
 struct StepRow {
   RequestId request = kNoRequest;
-  Tokens tokens{};    // query length
-  Tokens context{};   // tokens computed before
+  Tokens tokens{};   // query length
+  Tokens context{};  // tokens computed before
   bool sampled = false;
 };
 
 struct StepPlan {
   ReplicaId replica{0};
   StepId step{0};
-  Time time = kTimeZero;               // when it was planned
+  Time time = kTimeZero;  // when it was planned
   StepShape shape;
-  std::vector<PlanEntry> entries;      // in execution order
-  std::vector<StepRow> rows;           // in running order; the decoders that advance together are left out
-  bool all_rows = false;               // rows holds every row (the plain loop)
+  std::vector<PlanEntry> entries;  // in execution order
+  std::vector<StepRow> rows;       // in running order; the decoders that advance together are left out
+  bool all_rows = false;           // rows holds every row (the plain loop)
   std::array<std::int64_t, kNumHeldReasons> held{};  // requests not advanced, by reason
-  std::int64_t running = 0;            // after the plan
-  std::int64_t waiting = 0;            // after the plan, blocked ones included
-  Blocks used_blocks{};                // after the plan
+  std::int64_t running = 0;                          // after the plan
+  std::int64_t waiting = 0;                          // after the plan, blocked ones included
+  Blocks used_blocks{};                              // after the plan
   Blocks free_blocks{};
 };
 

@@ -15,16 +15,22 @@ constexpr std::uint32_t kWarmLife = 0xffffffffU;
 
 }  // namespace
 
-Replica::Replica(ReplicaId id, const EngineConfig& config, RuleSet&& rules, RequestTable& table,
-                 const std::vector<Observer*>& observers, EndSink& ends)
+Replica::Replica(ReplicaId id,
+                 const EngineConfig& config,
+                 RuleSet&& rules,
+                 RequestTable& table,
+                 const std::vector<Observer*>& observers,
+                 EndSink& ends)
     : s_(id, config, std::move(rules), table, observers), builder_(s_), ends_(ends) {
   CHECK_INVARIANT(config.max_num_batched_tokens.value > 0, config.max_num_batched_tokens);
-  CHECK_INVARIANT(config.max_num_seqs > 0 && config.in_flight.depth > 0, config.max_num_seqs, config.in_flight.depth);
+  CHECK_INVARIANT(config.max_num_seqs > 0 && config.in_flight.depth > 0, config.max_num_seqs,
+                  config.in_flight.depth);
 }
 
 EndReason Replica::refuses(const RequestSpec& spec, const EngineConfig& config) {
   if (spec.prompt >= config.max_model_len) return EndReason::kPromptTooLong;
-  if (blocks_for(spec.prompt, config.block_size) > config.num_blocks - Blocks{1}) return EndReason::kNeverFits;
+  if (blocks_for(spec.prompt, config.block_size) > config.num_blocks - Blocks{1})
+    return EndReason::kNeverFits;
   // A prompt that must go in whole and exceeds the budget would wait at the head for ever.
   const bool whole = !config.chunked_prefill && config.long_prefill_token_threshold.value == 0;
   if (whole && spec.prompt > config.max_num_batched_tokens) return EndReason::kNeverFits;
@@ -96,7 +102,8 @@ void Replica::let_go(Slot slot) {
   state.record.held_at_end = Tokens{slots};
   state.record.waste_at_end = Tokens{slots - state.computed};
   s_.held_sum -= state.held;
-  s_.completion_sum -= blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, s_.config.block_size).value;
+  s_.completion_sum -=
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, s_.config.block_size).value;
   // Text generated while parked becomes findable now; nobody else could have asked for it before.
   builder_.publish(state);
   s_.kv().release(state.hits, state.owner);
@@ -145,7 +152,8 @@ void Replica::step_done(StepId step_id, Time now) {
   s_.in_flight.pop_front();
   CHECK_INVARIANT(step.step == step_id, raw(step.step), raw(step_id));
   s_.timeline.add_signed(to_ns(now));
-  for (Observer* observer : s_.observers) observer->on_step_done(s_.id, step.step, step.shape, step.planned, now);
+  for (Observer* observer : s_.observers)
+    observer->on_step_done(s_.id, step.step, step.shape, step.planned, now);
   count_pool_gaps(step.pooled);
   previous_end_ = s_.last_end;
   s_.last_end = now;
@@ -163,7 +171,8 @@ void Replica::finish_announced_and_due(const InFlightStep& step, Time now) {
   if (step.pooled && s_.pool.may_end()) s_.pool.ending(ending_);
   for (const Slot slot : s_.stopping) {
     const RequestState& state = s_.table[slot];
-    if (state.spec.id == kNoRequest || !state.parked || !state.stopping || state.stopping_step != step.step) continue;
+    if (state.spec.id == kNoRequest || !state.parked || !state.stopping || state.stopping_step != step.step)
+      continue;
     if (std::find(ending_.begin(), ending_.end(), slot) == ending_.end()) ending_.push_back(slot);
   }
   s_.stopping.clear();
@@ -211,7 +220,8 @@ void Replica::tell_gap(const RequestState& state, Time now) {
     return;
   }
   const Duration gap = now - state.record.last_token;
-  for (Observer* observer : s_.observers) observer->on_gaps(s_.id, state.spec.stat_group, gap, 1, now, state.spec.id);
+  for (Observer* observer : s_.observers)
+    observer->on_gaps(s_.id, state.spec.stat_group, gap, 1, now, state.spec.id);
 }
 
 void Replica::count_pool_gaps(bool pooled) {
@@ -229,8 +239,8 @@ void Replica::tell_pool_gaps(Time now) {
   }
 }
 
-// Whether a member of the pool generates the same findable text: who publishes a block first matters then, so the
-// plain loop must tell.
+// Whether a member of the pool generates the same findable text: who publishes a block first matters then, so
+// the plain loop must tell.
 bool Replica::grows_as_another(const RequestState& state) const {
   if (!state.growth_shared || s_.shared_growers == 0 || state.runs.empty()) return false;
   for (const Slot member : s_.pool.members()) {
@@ -245,7 +255,8 @@ void Replica::park_decoders(Time now) {
   std::size_t kept = 0;
   for (const Slot slot : s_.running) {
     RequestState& state = s_.table[slot];
-    const bool ready = state.decoding && state.computed + 1 == state.known() && state.record.last_token == now;
+    const bool ready =
+        state.decoding && state.computed + 1 == state.known() && state.record.last_token == now;
     if (!ready || grows_as_another(state)) {
       s_.running[kept++] = slot;
       continue;
@@ -260,15 +271,18 @@ void Replica::park_decoders(Time now) {
 bool Replica::can_advance() const {
   if (!s_.shortcut_allowed() || !s_.steady || s_.paused || s_.closed_windows > 0) return false;
   if (s_.config.batching_delay.count() > 0) return false;
-  if (!s_.running.empty() || s_.pool.size() == 0 || s_.pool.size() > s_.config.max_num_batched_tokens.value) return false;
-  if (s_.in_flight.size() != 1 || !s_.in_flight.front().pooled || !s_.in_flight.front().rows.empty()) return false;
+  if (!s_.running.empty() || s_.pool.size() == 0 || s_.pool.size() > s_.config.max_num_batched_tokens.value)
+    return false;
+  if (s_.in_flight.size() != 1 || !s_.in_flight.front().pooled || !s_.in_flight.front().rows.empty())
+    return false;
   return s_.stopping.empty() && !s_.pool.may_end() && s_.pool.demand() <= s_.kv().free().value;
 }
 
 const StepPlan& Replica::advance(Time end) {
   InFlightStep& step = s_.in_flight.front();
   s_.timeline.add_signed(to_ns(end));
-  for (Observer* observer : s_.observers) observer->on_step_done(s_.id, step.step, step.shape, step.planned, end);
+  for (Observer* observer : s_.observers)
+    observer->on_step_done(s_.id, step.step, step.shape, step.planned, end);
   previous_end_ = s_.last_end;
   s_.last_end = end;
   count_pool_gaps(true);

@@ -20,16 +20,20 @@ class EndSink {
 
 class Replica {
  public:
-  Replica(ReplicaId id, const EngineConfig& config, RuleSet&& rules, RequestTable& table,
-          const std::vector<Observer*>& observers, EndSink& ends);
+  Replica(ReplicaId id,
+          const EngineConfig& config,
+          RuleSet&& rules,
+          RequestTable& table,
+          const std::vector<Observer*>& observers,
+          EndSink& ends);
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
   // Why a prompt can never be served here, if so.
   static EndReason refuses(const RequestSpec& spec, const EngineConfig& config);
   void enqueue(Slot slot);
-  // Leaves the prompt's blocks in the prefix cache as if it had been served and had ended before the run. False when
-  // the cache is off or the prompt cannot be held.
+  // Leaves the prompt's blocks in the prefix cache as if it had been served and had ended before the run.
+  // False when the cache is off or the prompt cannot be held.
   bool warm(const RequestSpec& spec);
   // Something the request waited for has come.
   void unblock(Slot slot);
@@ -48,15 +52,17 @@ class Replica {
   bool idle() const { return s_.in_flight.empty(); }
   bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }
 
-  // Whether the step in flight will end without any change of membership, and the next plan is then certain to be the
-  // same again, one token for every decoder. Only then advance() may be called: it ends the step at `end` and plans.
+  // Whether the step in flight will end without any change of membership, and the next plan is then certain
+  // to be the same again, one token for every decoder. Only then advance() may be called: it ends the step at
+  // `end` and plans.
   bool can_advance() const;
   const StepPlan& advance(Time end);
   // Something happened that the last plan did not see: the next may differ.
   void disturb() { s_.steady = false; }
 
   void pause(bool paused) { s_.paused = paused; }
-  // Forgets cached content; forced: everyone is preempted first and steps in flight are discarded. Whether it did.
+  // Forgets cached content; forced: everyone is preempted first and steps in flight are discarded. Whether it
+  // did.
   bool reset_cache(bool forced, Time now);
   ReplicaView view() const;
   const ReplicaCore& state() const { return s_; }

@@ -33,8 +33,11 @@ struct InFlightStep {
 };
 
 struct ReplicaCore {
-  ReplicaCore(ReplicaId replica, const EngineConfig& engine, RuleSet&& rule_set, RequestTable& requests,
-               const std::vector<Observer*>& watchers)
+  ReplicaCore(ReplicaId replica,
+              const EngineConfig& engine,
+              RuleSet&& rule_set,
+              RequestTable& requests,
+              const std::vector<Observer*>& watchers)
       : id(replica),
         config(engine),
         rules(std::move(rule_set)),
@@ -64,32 +67,32 @@ struct ReplicaCore {
 
   std::vector<KvGroup> groups;
   WaitingQueue waiting;
-  WaitingQueue skipped;        // set aside while blocked; looked at before `waiting`
-  std::vector<Slot> running;   // in order of admission, without the pool's members
+  WaitingQueue skipped;       // set aside while blocked; looked at before `waiting`
+  std::vector<Slot> running;  // in order of admission, without the pool's members
   DecodePool pool;
   std::deque<InFlightStep> in_flight;
   std::vector<Slot> stopping;  // announced ends of the step in flight
 
-  StepPlan plan;               // the last one
+  StepPlan plan;                     // the last one
   std::vector<InFlightRow> rows;     // its rows with their slots
   std::vector<std::uint64_t> words;  // its record, see step_record.h
   bool plan_pooled = false;
-  bool steady = false;         // planning again would decide the same as long as membership does not change
-  bool kv_refused = false;     // the head was refused for KV in the last plan
+  bool steady = false;      // planning again would decide the same as long as membership does not change
+  bool kv_refused = false;  // the head was refused for KV in the last plan
   StepId last_step{0};
   std::uint64_t admissions = 0;
   std::uint64_t last_pool_admission = 0;  // latest admission that ever joined the pool
   std::int64_t completion_sum = 0;        // blocks that the running ones need to their max_tokens
   std::int64_t held_sum = 0;              // blocks in their tables
   std::array<std::int64_t, kNumHeldReasons> blocked{};  // waiting requests by what blocks them
-  std::int64_t closed_windows = 0;        // running requests whose client does not read
-  std::int64_t shared_growers = 0;        // pool members whose generated text others may look up
+  std::int64_t closed_windows = 0;                      // running requests whose client does not read
+  std::int64_t shared_growers = 0;  // pool members whose generated text others may look up
   bool paused = false;
   bool draining = false;
-  Time last_end = kTimeNever;             // end of the last step that came back
+  Time last_end = kTimeNever;  // end of the last step that came back
   Time last_plan = kTimeZero;
-  Duration head_of_line{0};               // total time with a head refused for KV
-  Slot queue_head = kNoSlot;              // who was refused as head, with its id
+  Duration head_of_line{0};   // total time with a head refused for KV
+  Slot queue_head = kNoSlot;  // who was refused as head, with its id
   RequestId queue_head_id = kNoRequest;
 
   Digest decisions;

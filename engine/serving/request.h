@@ -1,4 +1,5 @@
-// What the core may know of a request before it runs. True output lengths and token values stay behind the backend.
+// What the core may know of a request before it runs. True output lengths and token values stay behind the
+// backend.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace servetwin {
 
-// The first `length` tokens of the token stream named `stream`. Equal streams hold equal tokens, so two prompts
-// that begin with the same segments share a prefix. Streams with the top bit set belong to the core (private text).
+// The first `length` tokens of the token stream named `stream`. Equal streams hold equal tokens, so two
+// prompts that begin with the same segments share a prefix. Streams with the top bit set belong to the core
+// (private text).
 struct ContentSegment {
   std::uint64_t stream = 0;
   Tokens length{};
@@ -20,10 +22,10 @@ struct ContentSegment {
 // What must happen before a request may be scheduled; a set of bits.
 enum class WaitsFor : std::uint8_t {
   kNothing = 0,
-  kTokenised = 1,   // front-end work; the request is not routed before it
-  kGrammar = 2,     // compiled by the backend
-  kRemoteKv = 4,    // KV from elsewhere
-  kAdapter = 8,     // LoRA weights
+  kTokenised = 1,  // front-end work; the request is not routed before it
+  kGrammar = 2,    // compiled by the backend
+  kRemoteKv = 4,   // KV from elsewhere
+  kAdapter = 8,    // LoRA weights
   kStreamInput = 16
 };
 
@@ -42,12 +44,12 @@ constexpr WaitsFor without(WaitsFor set, WaitsFor bit) {
 // Immutable data of a request, put into the RequestTable before its Arrived event.
 struct RequestSpec {
   RequestId id = kNoRequest;
-  Time arrival = kTimeZero;      // when the client sent it
-  Tokens prompt{};               // at least 1
-  Tokens max_tokens{};           // what the client asked for, at least 1; clipped to the context by the core
-  std::int32_t priority = 0;     // smaller is more important, as in vLLM
+  Time arrival = kTimeZero;   // when the client sent it
+  Tokens prompt{};            // at least 1
+  Tokens max_tokens{};        // what the client asked for, at least 1; clipped to the context by the core
+  std::int32_t priority = 0;  // smaller is more important, as in vLLM
   ClassId traffic_class{0};
-  std::uint8_t stat_group = 0;   // gaps between tokens are pooled per group (< kMaxStatGroups)
+  std::uint8_t stat_group = 0;  // gaps between tokens are pooled per group (< kMaxStatGroups)
   TenantId tenant{0};
   AdapterId adapter = kNoAdapter;
   WaitsFor waits_for = WaitsFor::kNothing;
@@ -55,7 +57,8 @@ struct RequestSpec {
   std::uint64_t cache_salt = 0;  // requests of different salts share no KV blocks
   // What the prompt is made of, in order; lengths sum to `prompt`. Empty: text that no other request shares.
   std::vector<ContentSegment> content;
-  // Generated tokens continue the last segment's stream (a later turn's prompt repeats them); otherwise they are fresh.
+  // Generated tokens continue the last segment's stream (a later turn's prompt repeats them); otherwise they
+  // are fresh.
   bool continues_content = false;
 };
 
@@ -70,12 +73,18 @@ constexpr bool is_finished(EndState s) { return s == EndState::kStop || s == End
 
 constexpr const char* to_string(EndState s) {
   switch (s) {
-    case EndState::kStop: return "stop";
-    case EndState::kLength: return "length";
-    case EndState::kCancelled: return "cancelled";
-    case EndState::kTimedOut: return "timed_out";
-    case EndState::kRejected: return "rejected";
-    case EndState::kFailed: return "failed";
+    case EndState::kStop:
+      return "stop";
+    case EndState::kLength:
+      return "length";
+    case EndState::kCancelled:
+      return "cancelled";
+    case EndState::kTimedOut:
+      return "timed_out";
+    case EndState::kRejected:
+      return "rejected";
+    case EndState::kFailed:
+      return "failed";
   }
   return "?";
 }
@@ -83,10 +92,10 @@ constexpr const char* to_string(EndState s) {
 // Why a request was turned away or failed, for messages and counters.
 enum class EndReason : std::uint8_t {
   kNone,
-  kPromptTooLong,   // prompt >= max_model_len
-  kNeverFits,       // the prompt needs more blocks than the pool has
+  kPromptTooLong,  // prompt >= max_model_len
+  kNeverFits,      // the prompt needs more blocks than the pool has
   kQueueFull,
-  kClient,          // the client went away
+  kClient,  // the client went away
   kDeadline,
   kQueueTimeout,
   kTtftTimeout,
@@ -97,17 +106,28 @@ enum class EndReason : std::uint8_t {
 
 constexpr const char* to_string(EndReason r) {
   switch (r) {
-    case EndReason::kNone: return "";
-    case EndReason::kPromptTooLong: return "prompt_too_long";
-    case EndReason::kNeverFits: return "never_fits";
-    case EndReason::kQueueFull: return "queue_full";
-    case EndReason::kClient: return "client";
-    case EndReason::kDeadline: return "deadline";
-    case EndReason::kQueueTimeout: return "queue_timeout";
-    case EndReason::kTtftTimeout: return "ttft_timeout";
-    case EndReason::kKvDeadlock: return "kv_deadlock";
-    case EndReason::kReplicaLost: return "replica_lost";
-    case EndReason::kBackend: return "backend";
+    case EndReason::kNone:
+      return "";
+    case EndReason::kPromptTooLong:
+      return "prompt_too_long";
+    case EndReason::kNeverFits:
+      return "never_fits";
+    case EndReason::kQueueFull:
+      return "queue_full";
+    case EndReason::kClient:
+      return "client";
+    case EndReason::kDeadline:
+      return "deadline";
+    case EndReason::kQueueTimeout:
+      return "queue_timeout";
+    case EndReason::kTtftTimeout:
+      return "ttft_timeout";
+    case EndReason::kKvDeadlock:
+      return "kv_deadlock";
+    case EndReason::kReplicaLost:
+      return "replica_lost";
+    case EndReason::kBackend:
+      return "backend";
   }
   return "?";
 }
@@ -123,21 +143,21 @@ struct RequestRecord {
   EndState end_state = EndState::kFailed;
   EndReason end_reason = EndReason::kNone;
   Tokens prompt{};
-  Tokens max_tokens{};          // as asked
-  Tokens outputs{};             // tokens produced
-  Tokens cached{};              // prefix hit at the first admission
-  Tokens recomputed{};          // tokens computed again after preemptions
+  Tokens max_tokens{};  // as asked
+  Tokens outputs{};     // tokens produced
+  Tokens cached{};      // prefix hit at the first admission
+  Tokens recomputed{};  // tokens computed again after preemptions
   std::int32_t preemptions = 0;
   Time arrival = kTimeNever;
-  Time ready = kTimeNever;            // tokenised and handed to routing
+  Time ready = kTimeNever;  // tokenised and handed to routing
   Time first_scheduled = kTimeNever;
   Time first_token = kTimeNever;
   Time last_token = kTimeNever;
   Time end = kTimeNever;
-  Duration preempted{};               // total time between a preemption and the next admission
-  Duration head_of_line{};            // waiting behind a head that was refused for KV
-  Tokens waste_at_end{};              // allocated but unwritten slots when it ended (internal fragmentation)
-  Tokens held_at_end{};               // slots allocated when it ended
+  Duration preempted{};     // total time between a preemption and the next admission
+  Duration head_of_line{};  // waiting behind a head that was refused for KV
+  Tokens waste_at_end{};    // allocated but unwritten slots when it ended (internal fragmentation)
+  Tokens held_at_end{};     // slots allocated when it ended
 };
 
 }  // namespace servetwin

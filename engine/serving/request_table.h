@@ -1,5 +1,5 @@
-// Requests in flight by slot: immutable data the backend filled in, and what the core keeps beside it. Slots are
-// recycled, so memory grows with requests in flight, not with requests served.
+// Requests in flight by slot: immutable data the backend filled in, and what the core keeps beside it. Slots
+// are recycled, so memory grows with requests in flight, not with requests served.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ enum class Phase : std::uint8_t { kReceived, kTokenising, kHeld, kWaiting, kRunn
 
 struct RequestState {
   RequestSpec spec;
-  RequestRecord record;        // complete when the request ends
+  RequestRecord record;  // complete when the request ends
   Phase phase = Phase::kReceived;
   WaitsFor waits_for = WaitsFor::kNothing;
-  bool window_closed = false;  // its client does not read
-  bool decoding = false;       // past its prompt: one token a step
-  bool parked = false;         // its progress is derived by the DecodePool
-  bool growth_shared = false;  // others may look up the text it generates
+  bool window_closed = false;            // its client does not read
+  bool decoding = false;                 // past its prompt: one token a step
+  bool parked = false;                   // its progress is derived by the DecodePool
+  bool growth_shared = false;            // others may look up the text it generates
   std::optional<HeldReason> blocked_as;  // while waiting: why it may not enter, whatever room there is
-  bool set_aside = false;      // waits in the queue of the blocked
+  bool set_aside = false;                // waits in the queue of the blocked
   bool heads_queue = false;
-  bool stopping = false;       // SequenceOut announced its end for `stopping_step`
+  bool stopping = false;  // SequenceOut announced its end for `stopping_step`
   EndState stopping_as = EndState::kStop;
   std::int16_t in_flight = 0;     // steps of it that have not come back
   std::int16_t placeholders = 0;  // outputs scheduled but not known (asynchronous scheduling)
@@ -47,11 +47,11 @@ struct RequestState {
   Duration head_of_line_mark{0};  // the replica's head-of-line integral when it began to wait behind the head
 
   OwnerSlot owner = kNoOwner;
-  std::int32_t own_first = 0;     // blocks before it are hits
-  std::int32_t held = 0;          // blocks in its table
-  std::int32_t published = 0;     // blocks made findable
+  std::int32_t own_first = 0;  // blocks before it are hits
+  std::int32_t held = 0;       // blocks in its table
+  std::int32_t published = 0;  // blocks made findable
   std::vector<KvExtent> hits;
-  std::vector<ContentRun> runs;   // empty without prefix caching
+  std::vector<ContentRun> runs;  // empty without prefix caching
 
   // While parked: where it stood when it was, and its place in the ring of length ends.
   std::uint64_t park_clock = 0;

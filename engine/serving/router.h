@@ -26,7 +26,8 @@ class Router {
  public:
   virtual ~Router() = default;
   // Only replicas that are up are eligible. May keep its own state (a round-robin cursor).
-  virtual std::optional<ReplicaId> route(const RequestSpec& request, const std::vector<ReplicaView>& replicas) = 0;
+  virtual std::optional<ReplicaId> route(const RequestSpec& request,
+                                         const std::vector<ReplicaView>& replicas) = 0;
 };
 
 }  // namespace servetwin

@@ -1,4 +1,5 @@
-// The small rules people swap. No rule allocates, frees or edits a plan: the step builder asks, the rule answers.
+// The small rules people swap. No rule allocates, frees or edits a plan: the step builder asks, the rule
+// answers.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct ChunkView {
   bool running = false;  // false: it would be admitted with this chunk
 };
 
-// How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked about.
-// Nothing: the scan ends here (a prompt that must go in whole does not fit).
+// How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked
+// about. Nothing: the scan ends here (a prompt that must go in whole does not fit).
 class BatchRule {
  public:
   virtual ~BatchRule() = default;
@@ -45,12 +46,12 @@ class BatchRule {
 };
 
 struct AdmissionView {
-  Blocks free{};                 // in the free queue now
-  Blocks need_chunk{};           // that the first chunk takes from it
-  Blocks need_sequence{};        // that the whole current sequence would take
-  Blocks need_completion{};      // that prompt and max_tokens would take
-  Blocks promised{};             // that the running ones may still take up to their max_tokens
-  Blocks usable{};               // the pool
+  Blocks free{};             // in the free queue now
+  Blocks need_chunk{};       // that the first chunk takes from it
+  Blocks need_sequence{};    // that the whole current sequence would take
+  Blocks need_completion{};  // that prompt and max_tokens would take
+  Blocks promised{};         // that the running ones may still take up to their max_tokens
+  Blocks usable{};           // the pool
   std::int64_t running = 0;
 };
 

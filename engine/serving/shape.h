@@ -5,21 +5,21 @@
 
 namespace servetwin {
 
-// Kept incrementally by the step builder. A decode row has query length 1 and continues an already computed context;
-// every other row is a prefill row (also the recomputed part of a resumed request).
+// Kept incrementally by the step builder. A decode row has query length 1 and continues an already computed
+// context; every other row is a prefill row (also the recomputed part of a resumed request).
 struct StepShape {
-  std::int64_t tokens = 0;              // scheduled tokens, without padding
-  std::int64_t sequences = 0;           // rows
+  std::int64_t tokens = 0;     // scheduled tokens, without padding
+  std::int64_t sequences = 0;  // rows
   std::int64_t decode_sequences = 0;
-  std::int64_t decode_context = 0;      // sum over decode rows of keys read, the row's own token included
-  std::int64_t max_context = 0;         // longest context after the step, over all rows
+  std::int64_t decode_context = 0;  // sum over decode rows of keys read, the row's own token included
+  std::int64_t max_context = 0;     // longest context after the step, over all rows
   std::int64_t prefill_sequences = 0;
-  std::int64_t prefill_tokens = 0;      // sum q
-  std::int64_t prefill_q_context = 0;   // sum q * (tokens computed before this chunk)
-  std::int64_t prefill_q_squared = 0;   // sum q * q
-  std::int64_t sampled_rows = 0;        // rows whose last token yields an output
-  std::int64_t new_sequences = 0;       // rows admitted in this step
-  std::int64_t graph_size = 0;          // captured batch size the step is padded to, 0 when no graph is used
+  std::int64_t prefill_tokens = 0;     // sum q
+  std::int64_t prefill_q_context = 0;  // sum q * (tokens computed before this chunk)
+  std::int64_t prefill_q_squared = 0;  // sum q * q
+  std::int64_t sampled_rows = 0;       // rows whose last token yields an output
+  std::int64_t new_sequences = 0;      // rows admitted in this step
+  std::int64_t graph_size = 0;         // captured batch size the step is padded to, 0 when no graph is used
 
   bool pure_decode() const { return prefill_sequences == 0 && decode_sequences > 0; }
 

@@ -56,7 +56,8 @@ void StepBuilder::open(Time now) {
   victims_.clear();
 }
 
-// Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why, holds.
+// Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why,
+// holds.
 bool StepBuilder::close() {
   StepPlan& plan = r_.plan;
   record_growth(r_.words, r_.kv());
@@ -115,8 +116,8 @@ void StepBuilder::publish_shared_growth() {
   }
 }
 
-// Whether this step can be planned without looking at the pool's members one by one: nobody is left out, nobody must
-// be preempted, and everyone outside the pool comes after them in running order.
+// Whether this step can be planned without looking at the pool's members one by one: nobody is left out,
+// nobody must be preempted, and everyone outside the pool comes after them in running order.
 bool StepBuilder::pooled_step_fits() const {
   if (r_.closed_windows > 0) return false;
   std::int64_t budget = budget_ - r_.pool.size();
@@ -180,8 +181,8 @@ bool StepBuilder::schedule_one(std::size_t& index) {
   grow(state, tokens);
   add_row(slot, state, tokens, decode);
   if (!decode) {
-    const PlanEntry entry{PlanAction::kChunk, state.spec.id, Tokens{tokens}, Tokens{context}, Tokens{0},
-                          state.decoding, false};
+    const PlanEntry entry{PlanAction::kChunk, state.spec.id,  Tokens{tokens}, Tokens{context},
+                          Tokens{0},          state.decoding, false};
     r_.plan.entries.push_back(entry);
     record_entry(r_.words, RecordTag::kChunk, entry);
     record_taken(r_.words, r_.kv());
@@ -190,8 +191,8 @@ bool StepBuilder::schedule_one(std::size_t& index) {
   return true;
 }
 
-// The common rows: decoders, from `index` on, that take one token and for which nothing has to be asked. Stops at the
-// first that is anything else.
+// The common rows: decoders, from `index` on, that take one token and for which nothing has to be asked.
+// Stops at the first that is anything else.
 void StepBuilder::decode_stretch(std::size_t& index) {
   StepShape& shape = r_.plan.shape;
   const std::int64_t block_size = r_.config.block_size.value;
@@ -278,7 +279,8 @@ void StepBuilder::add_row(Slot slot, RequestState& state, std::int64_t tokens, b
   CHECK_INVARIANT(budget_ >= 0, budget_, slot);
 }
 
-void StepBuilder::add_shape(const RequestState& state, std::int64_t tokens, std::int64_t context, bool decode, int sign) {
+void StepBuilder::add_shape(
+    const RequestState& state, std::int64_t tokens, std::int64_t context, bool decode, int sign) {
   StepShape& shape = r_.plan.shape;
   shape.tokens += sign * tokens;
   shape.sequences += sign;
@@ -305,13 +307,14 @@ void StepBuilder::hold(Slot slot, HeldReason reason) {
   record_entry(r_.words, RecordTag::kHold, entry);
 }
 
-// Preempts until `need` blocks are free. False when the request at `index` was the victim. The cursor stays with its
-// request, whoever leaves before it.
+// Preempts until `need` blocks are free. False when the request at `index` was the victim. The cursor stays
+// with its request, whoever leaves before it.
 bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
   const Slot slot = r_.running[index];
   while (need > r_.kv().free().value) {
     views_.clear();
-    for (const Slot other : r_.running) views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
+    for (const Slot other : r_.running)
+      views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
     const std::size_t victim = r_.rules.victim->pick(views_);
     CHECK_INVARIANT(victim < r_.running.size(), victim);
     const bool itself = r_.running[victim] == slot;
@@ -327,7 +330,8 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
 void StepBuilder::refund(Slot slot) {
   RequestState& state = table_[slot];
   auto& rows = r_.plan.rows;
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const StepRow& x) { return x.request == state.spec.id; });
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const StepRow& x) { return x.request == state.spec.id; });
   if (row == rows.end()) return;
   auto& entries = r_.plan.entries;
   const auto entry = std::find_if(entries.begin(), entries.end(), [&](const PlanEntry& x) {
@@ -357,12 +361,14 @@ void StepBuilder::preempt(std::size_t index) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
   record_growth(r_.words, r_.kv());
-  const PlanEntry entry{PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
+  const PlanEntry entry{
+      PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kPreempt, entry);
   r_.kv().release(state.hits, state.owner);
   r_.held_sum -= state.held;
-  r_.completion_sum -= blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  r_.completion_sum -=
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
   if (state.window_closed) --r_.closed_windows;
   state.hits.clear();
   state.owner = kNoOwner;

@@ -1,4 +1,5 @@
-// Builds one step: vLLM V1's loop of running requests first, then admissions, with the rules asked at each choice.
+// Builds one step: vLLM V1's loop of running requests first, then admissions, with the rules asked at each
+// choice.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace servetwin {
 
-// Owns the loop: allocation, preempt-and-retry, refund, cursor, gates, invariants. Semantics: vLLM V1's scheduler.
+// Owns the loop: allocation, preempt-and-retry, refund, cursor, gates, invariants. Semantics: vLLM V1's
+// scheduler.
 class StepBuilder {
  public:
   explicit StepBuilder(ReplicaCore& replica) : r_(replica), table_(replica.table) {}

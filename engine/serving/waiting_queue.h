@@ -46,8 +46,8 @@ class WaitingQueue {
 
   const RequestTable& table_;
   const WaitingOrder& order_;
-  std::deque<Entry> by_place_;       // orders by place: entries whose request went away are skipped at the front
-  std::set<Entry, Before> sorted_;   // all other orders
+  std::deque<Entry> by_place_;  // orders by place: entries whose request went away are skipped at the front
+  std::set<Entry, Before> sorted_;  // all other orders
   std::int64_t size_ = 0;
   std::int64_t front_place_ = 0;
   std::int64_t back_place_ = 0;

@@ -57,7 +57,8 @@ void SimBackend::arrive(StampedEvent& out) {
   source_.take(item_);
   arrival_ = source_.next_arrival();
   RequestSpec& spec = item_.spec;
-  if (options_.stat_group != nullptr) spec.stat_group = options_.stat_group(spec, options_.stat_group_context);
+  if (options_.stat_group != nullptr)
+    spec.stat_group = options_.stat_group(spec, options_.stat_group_context);
   if (!tokeniser_free_.empty()) tokenise(spec);
   cluster_->add_request(spec);
   outputs_.insert(raw(spec.id), item_.truth.output.value);
@@ -121,7 +122,8 @@ Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
     }
     if (replica.has_line) {
       const double context = static_cast<double>(shape.decode_context);
-      return overlapped(plan.replica, replica.line.base_ns + replica.line.slope_ns * context, replica.line.host_ns);
+      return overlapped(plan.replica, replica.line.base_ns + replica.line.slope_ns * context,
+                        replica.line.host_ns);
     }
   }
   StepInput input;
@@ -143,7 +145,8 @@ Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
   replica.device_free = end;
   stops_.clear();
   replica.stops.on_plan(plan, stops_);
-  for (const RequestId request : stops_) inside_.push({end, SequenceOut{request, plan.step, EndState::kStop}, 0});
+  for (const RequestId request : stops_)
+    inside_.push({end, SequenceOut{request, plan.step, EndState::kStop}, 0});
   replica.stop_pending = !stops_.empty();
   return end;
 }
@@ -162,8 +165,8 @@ void SimBackend::start_step(const StepPlan& plan) {
   inside_.push({end, StepDone{plan.replica, plan.step, 1}, 0});
 }
 
-// Completes decode steps one after the other while each ends before anything else can reach the replica. True when
-// it did some: the last of them is pending then.
+// Completes decode steps one after the other while each ends before anything else can reach the replica. True
+// when it did some: the last of them is pending then.
 bool SimBackend::run_ahead(const StampedEvent& done) {
   const ReplicaId id = std::get<StepDone>(done.event).replica;
   PerReplica& replica = replicas_[raw(id)];

@@ -14,7 +14,8 @@
 
 namespace servetwin {
 
-// Front-end work before a request is routed: a queue in front of `servers` tokenisers. Zero servers: not modelled.
+// Front-end work before a request is routed: a queue in front of `servers` tokenisers. Zero servers: not
+// modelled.
 struct FrontEndOptions {
   int servers = 0;
   Duration per_request{0};
@@ -23,7 +24,8 @@ struct FrontEndOptions {
 
 struct SimOptions {
   FrontEndOptions front_end;
-  // Groups for pooled token gaps: set per request from its class and arrival; null leaves what the source set.
+  // Groups for pooled token gaps: set per request from its class and arrival; null leaves what the source
+  // set.
   std::uint8_t (*stat_group)(const RequestSpec& spec, const void* context) = nullptr;
   const void* stat_group_context = nullptr;
   const volatile bool* stop = nullptr;  // becomes true when the run shall end early
@@ -39,7 +41,9 @@ class SimBackend final : public Backend {
   void attach(Cluster& cluster);
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
-  void note_empty_plan(const StepPlan& plan) override { replicas_[raw(plan.replica)].stops.on_empty_plan(plan); }
+  void note_empty_plan(const StepPlan& plan) override {
+    replicas_[raw(plan.replica)].stops.on_empty_plan(plan);
+  }
   void plan_at(ReplicaId replica, Time when) override;
   void end_request(const RequestRecord& record) override;
 
@@ -55,7 +59,7 @@ class SimBackend final : public Backend {
     bool stop_pending = false;  // a SequenceOut of the step in flight is outstanding
     std::int64_t line_sequences = -1;
     std::int64_t line_graph = -1;
-    ContextLine line;           // of the decode batch it was last asked for
+    ContextLine line;  // of the decode batch it was last asked for
     bool has_line = false;
   };
 

@@ -24,9 +24,9 @@ class StopTracker {
  private:
   struct Progress {
     std::int64_t output = 0;
-    std::int64_t produced = 0;   // tokens after plan `base`
+    std::int64_t produced = 0;  // tokens after plan `base`
     std::int64_t base = 0;
-    std::int64_t held_in = -1;   // the last plan that held it
+    std::int64_t held_in = -1;  // the last plan that held it
     bool decoding = false;
   };
   struct Due {
@@ -38,11 +38,13 @@ class StopTracker {
   void schedule(RequestId request, const Progress& progress);
   void apply(const PlanEntry& entry);
   static void preempt(Progress& progress, std::int64_t last_plan);
-  std::int64_t due_plan(const Progress& progress) const { return progress.base + progress.output - progress.produced; }
+  std::int64_t due_plan(const Progress& progress) const {
+    return progress.base + progress.output - progress.produced;
+  }
 
   std::int64_t plan_ = 0;  // number of the last plan
   FlatMap<std::uint32_t, Progress> progress_;
-  std::vector<Due> due_;   // a heap, earliest first; entries whose request moved on are skipped
+  std::vector<Due> due_;  // a heap, earliest first; entries whose request moved on are skipped
 };
 
 }  // namespace servetwin

@@ -1,5 +1,5 @@
-// Textbook queues made of the real core: one-step requests on replicas with one place each, and the recursions that
-// say when each customer starts and leaves.
+// Textbook queues made of the real core: one-step requests on replicas with one place each, and the
+// recursions that say when each customer starts and leaves.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,9 @@ inline WorkloadItem one_step(std::uint32_t id, Time arrival) {
 class CustomerSource final : public RequestSource {
  public:
   explicit CustomerSource(const Customers& customers) : customers_(customers) {}
-  Time next_arrival() override { return next_ < customers_.arrival.size() ? customers_.arrival[next_] : kTimeNever; }
+  Time next_arrival() override {
+    return next_ < customers_.arrival.size() ? customers_.arrival[next_] : kTimeNever;
+  }
   void take(WorkloadItem& item) override {
     item = one_step(static_cast<std::uint32_t>(next_), customers_.arrival[next_]);
     ++next_;
@@ -95,7 +97,8 @@ class CustomerSource final : public RequestSource {
 };
 
 // What the core makes of them with `servers` replicas behind one queue.
-inline std::vector<Visit> serve_customers(const Customers& customers, int servers,
+inline std::vector<Visit> serve_customers(const Customers& customers,
+                                          int servers,
                                           const std::vector<Observer*>& watchers = {}) {
   CustomerSource source(customers);
   ServiceCost cost(customers.service);
@@ -105,16 +108,17 @@ inline std::vector<Visit> serve_customers(const Customers& customers, int server
   observers.push_back(&visits);
   ClusterConfig config;
   config.replicas.assign(static_cast<std::size_t>(servers), one_place());
-  Cluster cluster(config, [] { return make_rules(RuleNames{}); },
-                  Registry<Router>::instance().make(servers == 1 ? "round_robin" : "late_binding", ConfigNode{}),
-                  observers);
+  Cluster cluster(
+      config, [] { return make_rules(RuleNames{}); },
+      Registry<Router>::instance().make(servers == 1 ? "round_robin" : "late_binding", ConfigNode{}),
+      observers);
   backend.attach(cluster);
   serve(cluster, backend);
   return visits.visits;
 }
 
-// Kiefer and Wolfowitz: who comes next starts when he is there and the server that is free first is free. With one
-// server this is Lindley's recursion.
+// Kiefer and Wolfowitz: who comes next starts when he is there and the server that is free first is free.
+// With one server this is Lindley's recursion.
 inline std::vector<Visit> recursion(const Customers& customers, int servers) {
   std::vector<Time> free_at(static_cast<std::size_t>(servers), kTimeZero);
   std::vector<Visit> visits;
@@ -128,8 +132,8 @@ inline std::vector<Visit> recursion(const Customers& customers, int servers) {
   return visits;
 }
 
-// How far the mean of correlated samples is from `expected`, in standard deviations of that mean, which are taken
-// from the means of batches.
+// How far the mean of correlated samples is from `expected`, in standard deviations of that mean, which are
+// taken from the means of batches.
 inline double z_of(const std::vector<double>& samples, double expected) {
   constexpr std::size_t kBatches = 25;
   const std::size_t size = samples.size() / kBatches;

@@ -1,5 +1,5 @@
-// If one of these fails, the simulated clock or the order of service is wrong: each queue has a recursion that gives
-// every start and end to the nanosecond, and a formula that its means obey.
+// If one of these fails, the simulated clock or the order of service is wrong: each queue has a recursion
+// that gives every start and end to the nanosecond, and a formula that its means obey.
 #include <functional>
 
 #include "tests/analytic/queue_world.h"

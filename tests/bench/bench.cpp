@@ -1,15 +1,15 @@
-// Speed of the simulation core: one replica of an 8-billion-parameter model, conversation-shaped requests, metrics
-// and digests on. Prints figures; nothing here passes or fails.
-//   bench [--requests N] [--load SHARE_OF_CAPACITY] [--rate R] [--block-size B] [--cost linear|analytic] [--plain]
+// Speed of the simulation core: one replica of an 8-billion-parameter model, conversation-shaped requests,
+// metrics and digests on. Prints figures; nothing here passes or fails.
+//   bench [--requests N] [--load SHARE_OF_CAPACITY] [--rate R] [--block-size B] [--cost linear|analytic]
+//   [--plain]
 //         [--no-cache] [--replicas K] [--no-metrics]
-#include <sys/resource.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <sys/resource.h>
 
 #include "costmodels/cost_model.h"
 #include "engine/base/digest.h"
@@ -54,7 +54,8 @@ std::string scenario_text(const Settings& s, const std::string& arrivals, long r
                                : "{model: " + s.cost + "}";
   return "apiVersion: servetwin/v1\nkind: Scenario\nmetadata: {name: bench}\nspec:\n"
          "  model: meta-llama/Llama-3.1-8B\n  device: h100-sxm\n  replicas: " +
-         std::to_string(s.replicas) + "\n  layout: {tp: 1}\n  engine: {preset: vllm-v1, max_num_seqs: 256, "
+         std::to_string(s.replicas) +
+         "\n  layout: {tp: 1}\n  engine: {preset: vllm-v1, max_num_seqs: 256, "
          "max_num_batched_tokens: 2048, max_model_len: 16384, block_size: " +
          std::to_string(s.block_size) + ", num_blocks: " + std::to_string(tokens_of_kv / s.block_size + 1) +
          ", prefix_caching: " + (s.cache ? "true" : "false") + "}\n  workload: {arrivals: " + arrivals +
@@ -107,16 +108,26 @@ Settings parse(int count, char** words) {
       if (i + 1 == count) std::exit((std::fprintf(stderr, "%s needs a value\n", word.c_str()), 2));
       return words[++i];
     };
-    if (word == "--requests") s.requests = std::atol(value());
-    else if (word == "--load") s.load = std::atof(value());
-    else if (word == "--rate") s.rate = std::atof(value());
-    else if (word == "--block-size") s.block_size = std::atol(value());
-    else if (word == "--cost") s.cost = value();
-    else if (word == "--replicas") s.replicas = std::atoi(value());
-    else if (word == "--plain") s.plain = true;
-    else if (word == "--no-cache") s.cache = false;
-    else if (word == "--no-metrics") s.metrics = false;
-    else std::exit((std::fprintf(stderr, "unknown option %s\n", word.c_str()), 2));
+    if (word == "--requests")
+      s.requests = std::atol(value());
+    else if (word == "--load")
+      s.load = std::atof(value());
+    else if (word == "--rate")
+      s.rate = std::atof(value());
+    else if (word == "--block-size")
+      s.block_size = std::atol(value());
+    else if (word == "--cost")
+      s.cost = value();
+    else if (word == "--replicas")
+      s.replicas = std::atoi(value());
+    else if (word == "--plain")
+      s.plain = true;
+    else if (word == "--no-cache")
+      s.cache = false;
+    else if (word == "--no-metrics")
+      s.metrics = false;
+    else
+      std::exit((std::fprintf(stderr, "unknown option %s\n", word.c_str()), 2));
   }
   return s;
 }
@@ -137,7 +148,8 @@ int main(int count, char** words) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double n = static_cast<double>(s.requests);
-  std::printf("requests %ld steps %llu seconds %.3f\n", s.requests, static_cast<unsigned long long>(f.steps), f.seconds);
+  std::printf("requests %ld steps %llu seconds %.3f\n", s.requests, static_cast<unsigned long long>(f.steps),
+              f.seconds);
   std::printf("%.0f requests/s %.0f steps/s %.1f ns/step %.1f ns/request\n", n / f.seconds,
               static_cast<double>(f.steps) / f.seconds, 1e9 * f.seconds / static_cast<double>(f.steps),
               1e9 * f.seconds / n);

@@ -1,4 +1,5 @@
-// A world worked by hand: every step takes 10 ms, requests end by their limit, and a test adds whatever else happens.
+// A world worked by hand: every step takes 10 ms, requests end by their limit, and a test adds whatever else
+// happens.
 #pragma once
 
 #include <algorithm>
@@ -43,14 +44,20 @@ inline RuleSet rules_with(const char* admission) {
 }
 
 struct HandWorld {
-  explicit HandWorld(EngineConfig engine, int replicas = 1, const char* router = "round_robin",
-                     std::int64_t max_held = 0, const char* admission = "optimistic")
+  explicit HandWorld(EngineConfig engine,
+                     int replicas = 1,
+                     const char* router = "round_robin",
+                     std::int64_t max_held = 0,
+                     const char* admission = "optimistic")
       : cluster({std::vector<EngineConfig>(static_cast<std::size_t>(replicas), engine), max_held},
-                [&] { return rules_with(admission); }, Registry<Router>::instance().make(router, ConfigNode{}),
+                [&] { return rules_with(admission); },
+                Registry<Router>::instance().make(router, ConfigNode{}),
                 {&collect}) {}
 
   // Ids count from 0 in the order of the calls.
-  RequestId arrive(std::int64_t ms, std::int64_t prompt, std::int64_t max_tokens,
+  RequestId arrive(std::int64_t ms,
+                   std::int64_t prompt,
+                   std::int64_t max_tokens,
                    WaitsFor waits = WaitsFor::kNothing) {
     RequestSpec spec;
     spec.id = RequestId{count++};

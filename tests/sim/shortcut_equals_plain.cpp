@@ -33,11 +33,13 @@ std::vector<ContentSegment> random_content(Draw& draw, std::int64_t prompt) {
   std::vector<ContentSegment> content;
   std::int64_t left = prompt;
   while (left > 0 && draw.chance(70)) {
-    const std::int64_t length = std::min<std::int64_t>(left, (1 + draw.below(6)) * (draw.chance(50) ? 16 : 5));
+    const std::int64_t length =
+        std::min<std::int64_t>(left, (1 + draw.below(6)) * (draw.chance(50) ? 16 : 5));
     content.push_back({static_cast<std::uint64_t>(draw.below(4)), Tokens{length}});
     left -= length;
   }
-  if (left > 0 && !content.empty()) content.push_back({1000000 + static_cast<std::uint64_t>(draw.below(1000000)), Tokens{left}});
+  if (left > 0 && !content.empty())
+    content.push_back({1000000 + static_cast<std::uint64_t>(draw.below(1000000)), Tokens{left}});
   return content;
 }
 
@@ -138,6 +140,11 @@ TEST_CASE("debug one", "[.dbg]") {
   for (bool plain : {true, false}) {
     const RunResult r = run(s.items, s.config, plain, s.names, s.replicas, s.router);
     for (const RequestRecord& x : r.collect.records)
-      if (raw(x.id) == 0) WARN("outputs " << x.outputs.value << " limit " << std::min(x.max_tokens.value, s.config.max_model_len.value - x.prompt.value) << " truth " << s.items[0].truth.output.value << " pre " << x.preemptions << " end " << to_string(x.end_state) << " bs " << s.config.block_size.value<< " repl " << s.replicas);
+      if (raw(x.id) == 0)
+        WARN("outputs " << x.outputs.value << " limit "
+                        << std::min(x.max_tokens.value, s.config.max_model_len.value - x.prompt.value)
+                        << " truth " << s.items[0].truth.output.value << " pre " << x.preemptions << " end "
+                        << to_string(x.end_state) << " bs " << s.config.block_size.value << " repl "
+                        << s.replicas);
   }
 }

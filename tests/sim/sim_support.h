@@ -1,4 +1,5 @@
-// A small world for core tests: fixed request lists, a linear cost, and everything that can be compared after a run.
+// A small world for core tests: fixed request lists, a linear cost, and everything that can be compared after
+// a run.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,7 @@ class TestCost final : public CostModel {
 };
 
 // Keeps every request's record and sums that must not depend on how the run was computed.
-class Collect final : public Observer {
+class Collect : public Observer {
  public:
   std::vector<RequestRecord> records;
   std::int64_t steps = 0;
@@ -91,8 +92,12 @@ struct RunResult {
   Collect collect;
 };
 
-inline RunResult run(const std::vector<WorkloadItem>& items, const EngineConfig& config, bool plain,
-                     const RuleNames& names = {}, int replicas = 1, const char* router = "round_robin") {
+inline RunResult run(const std::vector<WorkloadItem>& items,
+                     const EngineConfig& config,
+                     bool plain,
+                     const RuleNames& names = {},
+                     int replicas = 1,
+                     const char* router = "round_robin") {
   ListSource source(items);
   TestCost cost;
   SimOptions options;
@@ -106,7 +111,8 @@ inline RunResult run(const std::vector<WorkloadItem>& items, const EngineConfig&
                   Registry<Router>::instance().make(router, ConfigNode{}), {&result.collect});
   backend.attach(cluster);
   serve(cluster, backend);
-  for (std::size_t i = 0; i < cluster.num_replicas(); ++i) cluster.at(ReplicaId{static_cast<std::uint16_t>(i)}).kv().check_all();
+  for (std::size_t i = 0; i < cluster.num_replicas(); ++i)
+    cluster.at(ReplicaId{static_cast<std::uint16_t>(i)}).kv().check_all();
   result.decisions = cluster.decisions_digest();
   result.timeline = cluster.timeline_digest();
   result.unfinished = cluster.unfinished();

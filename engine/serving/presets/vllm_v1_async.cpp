@@ -1,4 +1,5 @@
-// vLLM V1's scheduler with asynchronous scheduling: two steps in flight, outputs assumed before they are known.
+// vLLM V1's scheduler with asynchronous scheduling: two steps in flight, outputs assumed before they are
+// known.
 #include "engine/base/registry.h"
 #include "engine/serving/preset.h"
 
@@ -21,8 +22,8 @@ class VllmV1Async final : public Preset {
   RuleNames rules() const override { return RuleNames{}; }
 };
 
-const Registered<Preset, VllmV1Async> kVllmV1Async{"vllm-v1-async",
-                                                   "vLLM V1 with asynchronous scheduling (two steps in flight)."};
+const Registered<Preset, VllmV1Async> kVllmV1Async{
+    "vllm-v1-async", "vLLM V1 with asynchronous scheduling (two steps in flight)."};
 
 }  // namespace
 }  // namespace servetwin

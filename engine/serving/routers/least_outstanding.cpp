@@ -13,7 +13,8 @@ class LeastOutstanding final : public Router {
   };
   explicit LeastOutstanding(const Params& /*params*/) {}
 
-  std::optional<ReplicaId> route(const RequestSpec& /*request*/, const std::vector<ReplicaView>& replicas) override {
+  std::optional<ReplicaId> route(const RequestSpec& /*request*/,
+                                 const std::vector<ReplicaView>& replicas) override {
     const ReplicaView* best = nullptr;
     for (const ReplicaView& replica : replicas) {
       if (replica.state != ReplicaState::kUp) continue;

@@ -13,7 +13,8 @@ class RoundRobin final : public Router {
   };
   explicit RoundRobin(const Params& /*params*/) {}
 
-  std::optional<ReplicaId> route(const RequestSpec& /*request*/, const std::vector<ReplicaView>& replicas) override {
+  std::optional<ReplicaId> route(const RequestSpec& /*request*/,
+                                 const std::vector<ReplicaView>& replicas) override {
     for (std::size_t tried = 0; tried < replicas.size(); ++tried) {
       const ReplicaView& replica = replicas[next_];
       next_ = (next_ + 1) % replicas.size();

@@ -1,5 +1,5 @@
-// Reserve to completion: admit only if prompt and max_tokens fit beside what the running ones may still take, so
-// that nobody is ever preempted.
+// Reserve to completion: admit only if prompt and max_tokens fit beside what the running ones may still take,
+// so that nobody is ever preempted.
 #include "engine/base/registry.h"
 #include "engine/serving/rules.h"
 

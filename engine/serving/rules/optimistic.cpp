@@ -1,4 +1,5 @@
-// Overcommit: admit when the current sequence fits now (full-sequence gate, watermark); growth may preempt later.
+// Overcommit: admit when the current sequence fits now (full-sequence gate, watermark); growth may preempt
+// later.
 #include "engine/base/registry.h"
 #include "engine/serving/rules.h"
 
@@ -16,7 +17,8 @@ class Optimistic final : public AdmissionRule {
   std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
     const Blocks need = config.full_sequence_gate ? view.need_sequence : view.need_chunk;
     if (need > view.free) return config.full_sequence_gate ? HeldReason::kKvGate : HeldReason::kKvAllocation;
-    const Blocks kept{static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_blocks.value))};
+    const Blocks kept{
+        static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_blocks.value))};
     if (view.running > 0 && need + kept > view.free) return HeldReason::kWatermark;
     return std::nullopt;
   }

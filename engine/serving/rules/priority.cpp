@@ -1,4 +1,5 @@
-// Smaller priority number first, then earlier arrival (vLLM's priority policy). Starves low priorities under load.
+// Smaller priority number first, then earlier arrival (vLLM's priority policy). Starves low priorities under
+// load.
 #include <tuple>
 
 #include "engine/base/registry.h"
@@ -7,7 +8,9 @@
 namespace servetwin {
 namespace {
 
-auto importance(const RequestSpec& request) { return std::tuple{request.priority, request.arrival, request.id}; }
+auto importance(const RequestSpec& request) {
+  return std::tuple{request.priority, request.arrival, request.id};
+}
 
 class PriorityOrder final : public WaitingOrder {
  public:
@@ -22,7 +25,8 @@ class PriorityOrder final : public WaitingOrder {
   }
 };
 
-const Registered<WaitingOrder, PriorityOrder> kPriority{"priority", "Smaller priority number first, then arrival."};
+const Registered<WaitingOrder, PriorityOrder> kPriority{"priority",
+                                                        "Smaller priority number first, then arrival."};
 
 }  // namespace
 }  // namespace servetwin

@@ -1,4 +1,5 @@
-// vLLM V1's chunks: what is left, cut to the long-prefill threshold and the budget; whole prompts without chunking.
+// vLLM V1's chunks: what is left, cut to the long-prefill threshold and the budget; whole prompts without
+// chunking.
 #include <algorithm>
 
 #include "engine/base/registry.h"
