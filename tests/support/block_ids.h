@@ -1,4 +1,4 @@
-// Physical ids of blocks, as a block-level free list would hand them out: the listener that follows each block.
+// Physical ids of blocks, as a block-level free list would hand them out, followed by a KV listener.
 #pragma once
 
 #include <cstdint>
