@@ -1,8 +1,5 @@
 // Speed of the simulation core: one replica of an 8-billion-parameter model, conversation-shaped requests,
 // metrics and digests on. Prints figures; nothing here passes or fails.
-//   bench [--requests N] [--load SHARE_OF_CAPACITY] [--rate R] [--block-size B] [--cost linear|analytic]
-//   [--plain]
-//         [--no-cache] [--replicas K] [--no-metrics]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +23,7 @@ using namespace servetwin;
 
 namespace {
 
+// The options of the command line, --requests N to --replicas K.
 struct Settings {
   long requests = 1'000'000;
   double load = 0.7;
