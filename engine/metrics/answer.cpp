@@ -1,8 +1,6 @@
 // Composes the answer; says what is not known rather than leaving it out.
 #include "engine/metrics/answer.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "engine/base/text.h"
@@ -13,7 +11,6 @@ namespace {
 
 std::string percent(std::int64_t part, std::int64_t whole) {
   const auto per_mille = static_cast<std::int64_t>(static_cast<Int128>(part) * 1000 / whole);
-  if (part < whole) per_mille = std::min<std::int64_t>(per_mille, 999);  // all is said only of all
   return per_mille % 10 == 0 ? fmt::format("{} %", per_mille / 10)
                              : fmt::format("{}.{} %", per_mille / 10, per_mille % 10);
 }
