@@ -99,6 +99,7 @@ struct Cluster::Handler {
         break;
       case AdminAction::kResetCacheForced:
         replica.reset_cache(true, now);
+        cluster.executor_->note_reset(e.replica);
         break;
       case AdminAction::kDrain:
         cluster.status_[raw(e.replica)] = ReplicaState::kDraining;

@@ -16,6 +16,8 @@ class Executor {
   virtual void start_step(const StepPlan& plan) = 0;
   // A plan that runs nothing and yet changed something: its entries preempt. Planning goes on at once.
   virtual void note_empty_plan(const StepPlan& /*plan*/) {}
+  // Everyone on the replica was preempted outside of any plan, and what is in flight there will be discarded.
+  virtual void note_reset(ReplicaId /*replica*/) {}
   // Asks for PlanDue{replica} at `when`. The core never has two outstanding for one replica.
   virtual void plan_at(ReplicaId replica, Time when) = 0;
   // The request reached its terminal state; the backend may drop what it knows of it after this call.

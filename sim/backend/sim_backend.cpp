@@ -187,6 +187,15 @@ bool SimBackend::run_ahead(const StampedEvent& done) {
   return true;
 }
 
+void SimBackend::note_reset(ReplicaId replica) {
+  const RequestTable& requests = cluster_->requests();
+  for (Slot slot = 0; slot < requests.capacity(); ++slot) {
+    const RequestState& state = requests[slot];
+    if (state.spec.id == kNoRequest || state.record.replica != replica) continue;
+    replicas_[raw(replica)].stops.restart(state.spec.id, state.record.outputs.value);
+  }
+}
+
 void SimBackend::end_request(const RequestRecord& record) {
   outputs_.erase(raw(record.id));
   if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);

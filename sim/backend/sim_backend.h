@@ -44,6 +44,7 @@ class SimBackend final : public Backend {
   void note_empty_plan(const StepPlan& plan) override {
     replicas_[raw(plan.replica)].stops.on_empty_plan(plan);
   }
+  void note_reset(ReplicaId replica) override;
   void plan_at(ReplicaId replica, Time when) override;
   void end_request(const RequestRecord& record) override;
 

@@ -61,6 +61,13 @@ void StopTracker::on_empty_plan(const StepPlan& plan) {
   }
 }
 
+void StopTracker::restart(RequestId request, std::int64_t produced) {
+  Progress* progress = progress_.find(raw(request));
+  if (progress == nullptr) return;
+  progress->produced = produced;
+  progress->decoding = false;
+}
+
 void StopTracker::on_plan(const StepPlan& plan, std::vector<RequestId>& stops) {
   ++plan_;
   for (const PlanEntry& entry : plan.entries) apply(entry);
@@ -70,6 +77,8 @@ void StopTracker::on_plan(const StepPlan& plan, std::vector<RequestId>& stops) {
     due_.pop_back();
     const Progress* progress = progress_.find(raw(due.request));
     if (progress == nullptr || !progress->decoding || due_plan(*progress) != due.plan) continue;
+    // Who came back right after an empty plan took its blocks is due at the same plan as before, twice.
+    if (!stops.empty() && stops.back() == due.request) continue;
     CHECK_INVARIANT(due.plan == plan_, due.plan, plan_);
     stops.push_back(due.request);
   }

@@ -18,6 +18,8 @@ class StopTracker {
   void remove(RequestId request);
   // The next plan of the replica. Those whose last token it produces are appended to `stops`, in order of id.
   void on_plan(const StepPlan& plan, std::vector<RequestId>& stops);
+  // It was preempted outside of any plan, with `produced` tokens; what was in flight of it is discarded.
+  void restart(RequestId request, std::int64_t produced);
   // A plan that ran nothing: only its preemptions count.
   void on_empty_plan(const StepPlan& plan);
 
