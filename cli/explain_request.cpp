@@ -1,0 +1,223 @@
+// One request's life, step by step; or why it was or was not scheduled at one step.
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "cli/explain.h"
+#include "cli/held_requests.h"
+#include "cli/rerun.h"
+#include "engine/base/text.h"
+
+namespace servetwin {
+namespace {
+
+constexpr std::size_t kNamesShown = 8;
+
+// Steps in which the same was done with the request.
+struct Stretch {
+  StepId first{0};
+  StepId last{0};
+  std::string what;
+  std::string detail;  // of the first of them
+  std::int64_t tokens = 0;
+};
+
+std::string names(const std::vector<RequestId>& requests) {
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < requests.size() && i < kNamesShown; ++i) {
+    shown.push_back(std::to_string(raw(requests[i])));
+  }
+  const std::string more =
+      requests.size() > kNamesShown ? fmt::format(" and {} more", requests.size() - kNamesShown) : "";
+  return join(shown, ", ") + more;
+}
+
+class RequestWatch final : public Observer {
+ public:
+  RequestWatch(RequestId request, std::optional<StepId> step) : request_(request), step_(step) {}
+
+  void watch(const Cluster& cluster) { cluster_ = &cluster; }
+
+  const std::optional<RequestSpec>& spec() const { return spec_; }
+  ReplicaId replica() const { return replica_; }
+  Time routed() const { return routed_; }
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::optional<RequestRecord>& record() const { return record_; }
+  const std::string& ahead() const { return ahead_; }
+  // What became of it in the step asked for; empty when it was not there.
+  const std::string& at_step() const { return at_step_; }
+
+  void on_arrived(const RequestSpec& request, Time /*now*/) override {
+    if (request.id == request_) spec_ = request;
+  }
+
+  void on_routed(const RequestSpec& request, ReplicaId replica, Time now) override {
+    if (request.id != request_) return;
+    replica_ = replica;
+    routed_ = now;
+  }
+
+  void on_plan(const StepPlan& plan) override {
+    if (plan.replica != replica_ || record_) return;
+    const auto preempted =
+        std::find_if(plan.entries.begin(), plan.entries.end(), [this](const PlanEntry& entry) {
+          return entry.request == request_ && entry.action == PlanAction::kPreempt;
+        });
+    if (preempted != plan.entries.end()) {
+      add(plan.step, "preempted", fmt::format("{} computed tokens lost", preempted->tokens.value), 0);
+    } else if (plan.shape.tokens > 0) {
+      note_step(plan);
+    }
+    const bool noted = !stretches_.empty() && stretches_.back().last == plan.step;
+    if (noted && step_ == plan.step) at_step_ = stretches_.back().what + text_of_detail();
+  }
+
+  void on_end(const RequestRecord& record) override {
+    if (record.id == request_) record_ = record;
+  }
+
+ private:
+  std::string text_of_detail() const { return detail_.empty() ? "" : ": " + detail_; }
+
+  void note_step(const StepPlan& plan) {
+    for (const StepRow& row : plan.rows) {
+      if (row.request == request_) return note_row(plan, row);
+    }
+    const std::vector<HeldRequest> held = held_requests(*cluster_, plan);
+    const auto self = std::find_if(held.begin(), held.end(),
+                                   [this](const HeldRequest& one) { return one.request == request_; });
+    if (self == held.end()) return;
+    if (ahead_.empty() && !self->running) note_ahead(plan, held);
+    const EngineConfig& config = cluster_->at(plan.replica).state().config;
+    add(plan.step, in_words(*self), because(self->reason, plan, config), 0);
+  }
+
+  void note_row(const StepPlan& plan, const StepRow& row) {
+    for (const PlanEntry& entry : plan.entries) {
+      if (entry.request != request_) continue;
+      const bool admitted = entry.action == PlanAction::kAdmit;
+      std::string detail = fmt::format("{} tokens after {}", row.tokens.value, row.context.value);
+      if (admitted) detail += fmt::format(", {} from the prefix cache", entry.hit.value);
+      if (row.sampled) detail += ", yields a token";
+      const char* what = !admitted ? "scheduled, a chunk" : entry.resumed ? "readmitted" : "admitted";
+      add(plan.step, what, detail, row.tokens.value);
+      return;
+    }
+    add(plan.step, "scheduled, decoding", fmt::format("1 token after {}", row.context.value),
+        row.tokens.value);
+  }
+
+  void note_ahead(const StepPlan& plan, const std::vector<HeldRequest>& held) {
+    std::vector<RequestId> running;
+    for (const StepRow& row : plan.rows) running.push_back(row.request);
+    std::vector<RequestId> waiting;
+    for (const HeldRequest& one : held) {
+      if (one.request == request_) break;
+      (one.running ? running : waiting).push_back(one.request);
+    }
+    ahead_ = fmt::format("queued behind {} running ({})", running.size(), names(running));
+    if (!waiting.empty()) ahead_ += fmt::format(" and {} waiting ({})", waiting.size(), names(waiting));
+  }
+
+  void add(StepId step, const std::string& what, const std::string& detail, std::int64_t tokens) {
+    detail_ = detail;
+    if (stretches_.empty() || stretches_.back().what != what)
+      stretches_.push_back({step, step, what, detail, 0});
+    stretches_.back().last = step;
+    stretches_.back().tokens += tokens;
+  }
+
+  RequestId request_;
+  std::optional<StepId> step_;
+  const Cluster* cluster_ = nullptr;
+  std::optional<RequestSpec> spec_;
+  ReplicaId replica_ = kNoReplica;
+  Time routed_ = kTimeNever;
+  std::vector<Stretch> stretches_;
+  std::string detail_;  // of the last step
+  std::string ahead_;
+  std::string at_step_;
+  std::optional<RequestRecord> record_;
+};
+
+std::string end_text(const RequestRecord& record) {
+  std::string text = fmt::format("{:.6f} s  ended: {}", to_seconds(record.end), to_string(record.end_state));
+  if (record.end_reason != EndReason::kNone) text += fmt::format(" ({})", to_string(record.end_reason));
+  return text + fmt::format(", {} tokens, {} preemptions\n", record.outputs.value, record.preemptions);
+}
+
+void print_life(const RequestWatch& watch, Terminal& terminal) {
+  const RequestSpec& spec = *watch.spec();
+  terminal.out(fmt::format("request {}: prompt {}, at most {} tokens asked for\n", raw(spec.id),
+                           spec.prompt.value, spec.max_tokens.value));
+  terminal.out(fmt::format("{:.6f} s  arrived\n", to_seconds(spec.arrival)));
+  if (watch.replica() != kNoReplica) {
+    terminal.out(fmt::format("{:.6f} s  to replica {}\n", to_seconds(watch.routed()), raw(watch.replica())));
+  }
+  if (!watch.ahead().empty()) terminal.out(watch.ahead() + '\n');
+  for (const Stretch& stretch : watch.stretches()) {
+    const std::string steps = stretch.first == stretch.last
+                                  ? fmt::format("step {}", raw(stretch.first))
+                                  : fmt::format("steps {}-{}", raw(stretch.first), raw(stretch.last));
+    std::string detail = stretch.detail;
+    if (stretch.first != stretch.last && stretch.tokens > 0)
+      detail = fmt::format("{} tokens", stretch.tokens);
+    terminal.out(fmt::format("{:<14} {}{}{}\n", steps, stretch.what, detail.empty() ? "" : ": ", detail));
+  }
+  if (!watch.record()) {
+    terminal.out("it had not ended when the run did\n");
+    return;
+  }
+  if (watch.record()->first_token != kTimeNever) {
+    terminal.out(fmt::format("{:.6f} s  first token\n", to_seconds(watch.record()->first_token)));
+  }
+  terminal.out(end_text(*watch.record()));
+}
+
+void print_step(const RequestWatch& watch, StepId step, Terminal& terminal) {
+  const std::uint32_t request = raw(watch.spec()->id);
+  if (watch.replica() == kNoReplica) {
+    terminal.out(fmt::format("request {} never reached a replica\n", request));
+    return;
+  }
+  const std::string where =
+      fmt::format("request {} at step {} of replica {}: ", request, raw(step), raw(watch.replica()));
+  if (!watch.at_step().empty()) {
+    terminal.out(where + watch.at_step() + '\n');
+    return;
+  }
+  const auto& stretches = watch.stretches();
+  if (stretches.empty()) {
+    terminal.out(where + "no step was planned while it was there\n");
+  } else if (step < stretches.front().first) {
+    terminal.out(fmt::format("{}not there yet; the first step that saw it is {}\n", where,
+                             raw(stretches.front().first)));
+  } else {
+    terminal.out(fmt::format("{}not there any more; the last step that saw it is {}\n", where,
+                             raw(stretches.back().last)));
+  }
+}
+
+}  // namespace
+
+ExitCode explain_request(const std::string& folder,
+                         RequestId request,
+                         std::optional<StepId> step,
+                         Terminal& terminal) {
+  const Scenario scenario = scenario_of_run(folder);
+  RequestWatch watch(request, step);
+  const std::unique_ptr<Rerun> rerun = simulate_again(scenario, true, {&watch});
+  watch.watch(rerun->cluster());
+  serve(rerun->cluster(), rerun->backend());
+  if (!watch.spec()) {
+    throw UsageError(fmt::format("servetwin explain: the run has no request {}", raw(request)));
+  }
+  if (step) {
+    print_step(watch, *step, terminal);
+  } else {
+    print_life(watch, terminal);
+  }
+  return confirm_digests(folder, *rerun, terminal);
+}
+
+}  // namespace servetwin

@@ -1,0 +1,154 @@
+// One step in full: its cost by operation, its batch, and who was left out of it.
+#include <fmt/format.h>
+#include <vector>
+
+#include "cli/explain.h"
+#include "cli/held_requests.h"
+#include "cli/rerun.h"
+#include "engine/base/digest.h"
+#include "engine/base/text.h"
+#include "scenarios/assemble.h"
+
+namespace servetwin {
+namespace {
+
+constexpr std::size_t kLinesShown = 40;
+
+class StepWatch final : public Observer {
+ public:
+  StepWatch(ReplicaId replica, StepId step) : replica_(replica), step_(step) {}
+
+  void watch(const Cluster& cluster) { cluster_ = &cluster; }
+  bool found() const { return found_; }
+  const StepPlan& plan() const { return plan_; }
+  const std::vector<HeldRequest>& held() const { return held_; }
+  Time end() const { return end_; }
+  StepId last_step() const { return last_step_; }
+
+  void on_plan(const StepPlan& plan) override {
+    if (plan.replica != replica_ || plan.shape.tokens == 0) return;
+    last_step_ = plan.step;
+    if (plan.step != step_) return;
+    found_ = true;
+    plan_ = plan;
+    held_ = held_requests(*cluster_, plan);
+  }
+
+  void on_step_done(
+      ReplicaId replica, StepId step, const StepShape& /*shape*/, Time /*planned*/, Time end) override {
+    if (replica == replica_ && step == step_) end_ = end;
+  }
+
+ private:
+  ReplicaId replica_;
+  StepId step_;
+  const Cluster* cluster_ = nullptr;
+  bool found_ = false;
+  StepPlan plan_;
+  std::vector<HeldRequest> held_;
+  Time end_ = kTimeNever;
+  StepId last_step_{0};
+};
+
+StepCost cost_of(const Scenario& scenario, const StepPlan& plan) {
+  const RunParts parts = assemble(scenario);
+  StepInput input;
+  input.shape = &plan.shape;
+  input.replica = plan.replica;
+  input.step = plan.step;
+  input.first_request = plan.entries.empty() ? plan.rows.front().request : plan.entries.front().request;
+  return parts.cost->step(input);
+}
+
+// The first lines, and how many there are more.
+void print_lines(const std::vector<std::string>& lines, Terminal& terminal) {
+  for (std::size_t i = 0; i < lines.size() && i < kLinesShown; ++i) terminal.out("  " + lines[i] + '\n');
+  if (lines.size() > kLinesShown) terminal.out(fmt::format("  and {} more\n", lines.size() - kLinesShown));
+}
+
+std::vector<std::string> batch_lines(const StepPlan& plan) {
+  std::vector<std::string> lines;
+  for (const StepRow& row : plan.rows) {
+    std::string text = fmt::format("request {}: {} token{} after {}", raw(row.request), row.tokens.value,
+                                   row.tokens.value == 1 ? "" : "s", row.context.value);
+    for (const PlanEntry& entry : plan.entries) {
+      if (entry.request != row.request || entry.action != PlanAction::kAdmit) continue;
+      text += fmt::format(", {}, {} from the prefix cache", entry.resumed ? "readmitted" : "admitted",
+                          entry.hit.value);
+    }
+    if (row.sampled) text += ", yields a token";
+    lines.push_back(std::move(text));
+  }
+  for (const PlanEntry& entry : plan.entries) {
+    if (entry.action != PlanAction::kPreempt) continue;
+    lines.push_back(fmt::format("request {}: preempted, {} computed tokens lost", raw(entry.request),
+                                entry.tokens.value));
+  }
+  return lines;
+}
+
+std::vector<std::string> held_lines(const StepWatch& watch, const EngineConfig& config) {
+  std::vector<std::string> lines;
+  for (const HeldRequest& held : watch.held()) {
+    const std::string numbers = because(held.reason, watch.plan(), config);
+    lines.push_back(fmt::format("request {}: {}{}{}", raw(held.request), in_words(held),
+                                numbers.empty() ? "" : ": ", numbers));
+  }
+  return lines;
+}
+
+}  // namespace
+
+ExitCode confirm_digests(const std::string& folder, Rerun& rerun, Terminal& terminal) {
+  const RunSummary summary = summary_of_run(folder);
+  if (!summary.complete) {
+    terminal.err("note: the run was stopped before its end, so its digests cannot be compared\n");
+    return ExitCode::kOk;
+  }
+  const RunDigests again = rerun.digests();
+  if (again == summary.digests) {
+    terminal.out(
+        fmt::format("simulated again, every step by itself: same decisions ({}) and same times ({})\n",
+                    to_hex(again.decisions), to_hex(again.timeline)));
+    return ExitCode::kOk;
+  }
+  terminal.err(
+      fmt::format("error: simulated again the run has digests {} and {}, not {} and {}: another build or "
+                  "changed files, so this "
+                  "is not what happened then\n",
+                  to_hex(again.decisions), to_hex(again.timeline), to_hex(summary.digests.decisions),
+                  to_hex(summary.digests.timeline)));
+  return ExitCode::kVerdictFailed;
+}
+
+ExitCode explain_step(const std::string& folder, StepId step, ReplicaId replica, Terminal& terminal) {
+  const Scenario scenario = scenario_of_run(folder);
+  if (raw(replica) >= scenario.spec().replicas) {
+    throw UsageError(fmt::format("servetwin explain: replica {} of {}, counted from 0", raw(replica),
+                                 scenario.spec().replicas));
+  }
+  StepWatch watch(replica, step);
+  const std::unique_ptr<Rerun> rerun = simulate_again(scenario, true, {&watch});
+  watch.watch(rerun->cluster());
+  serve(rerun->cluster(), rerun->backend());
+  if (!watch.found()) {
+    throw UsageError(fmt::format("servetwin explain: replica {} has steps 1 to {}, and no step {}",
+                                 raw(replica), raw(watch.last_step()), raw(step)));
+  }
+  const StepPlan& plan = watch.plan();
+  terminal.out(fmt::format(
+      "step {} of replica {}: planned at {:.6f} s, ended at {:.6f} s; {} tokens of {} requests\n\n",
+      raw(step), raw(replica), to_seconds(plan.time), to_seconds(watch.end()),
+      format_grouped(plan.shape.tokens), plan.shape.sequences));
+  terminal.out(to_text(cost_of(scenario, plan)));
+  terminal.out("\nbatch:\n");
+  print_lines(batch_lines(plan), terminal);
+  terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n", plan.running - plan.shape.sequences,
+                           plan.running, plan.waiting));
+  print_lines(held_lines(watch, engine_config(scenario)), terminal);
+  terminal.out(fmt::format("\nKV blocks: {} used, {} free\n", format_grouped(plan.used_blocks.value),
+                           format_grouped(plan.free_blocks.value)));
+  return confirm_digests(folder, *rerun, terminal);
+}
+
+}  // namespace servetwin

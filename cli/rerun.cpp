@@ -1,0 +1,128 @@
+// The core is built from the scenario in both cases; only the backend differs.
+#include "cli/rerun.h"
+
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/journal/replay_backend.h"
+#include "engine/workload/plugin_choice.h"
+#include "scenarios/assemble.h"
+#include "scenarios/input_text.h"
+
+namespace servetwin {
+namespace {
+
+class JournalRerun final : public Rerun {
+ public:
+  JournalRerun(JournalReader& reader, std::vector<Observer*> observers)
+      : reader_(reader),
+        scenario_(parse_scenario(reader.header().scenario, reader.name())),
+        cluster_(
+            config_of(scenario_),
+            [this] { return make_rules(spec().engine.rules, spec().engine.rule_parameters); },
+            make_choice<Router>(spec().router, "name", "round_robin"),
+            std::move(observers)),
+        backend_(reader, [this](const RequestSpec& request) { cluster_.add_request(request); }) {}
+
+  const Scenario& scenario() const override { return scenario_; }
+  Cluster& cluster() override { return cluster_; }
+  Backend& backend() override { return backend_; }
+  std::string trouble() const override { return backend_.mismatch().value_or(reader_.end_text()); }
+
+ private:
+  static ClusterConfig config_of(const Scenario& scenario) {
+    ClusterConfig config;
+    config.replicas.assign(static_cast<std::size_t>(scenario.spec().replicas), engine_config(scenario));
+    return config;
+  }
+
+  const ScenarioSpec& spec() const { return scenario_.spec(); }
+
+  JournalReader& reader_;
+  Scenario scenario_;
+  Cluster cluster_;
+  ReplayBackend backend_;
+};
+
+class ScenarioRerun final : public Rerun {
+ public:
+  ScenarioRerun(const Scenario& scenario, bool plain, std::vector<Observer*> observers)
+      : scenario_(scenario), parts_(assemble(scenario)) {
+    for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = plain;
+    parts_.sim.shortcut = !plain;
+    cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
+                                         std::move(observers));
+    backend_ = std::make_unique<SimBackend>(*parts_.source, std::vector<const CostModel*>{parts_.cost.get()},
+                                            parts_.sim);
+    backend_->attach(*cluster_);
+  }
+
+  const Scenario& scenario() const override { return scenario_; }
+  Cluster& cluster() override { return *cluster_; }
+  Backend& backend() override { return *backend_; }
+  std::string trouble() const override { return ""; }
+
+ private:
+  const Scenario& scenario_;
+  RunParts parts_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<SimBackend> backend_;
+};
+
+[[noreturn]] void refuse_summary(const std::string& file) {
+  throw ConfigError(Problem{"CFG302", SourcePlace{file, 0, 0}, "", "is no summary of a run",
+                            "name the folder that `servetwin simulate --out` wrote"});
+}
+
+std::uint64_t digest_from(const nlohmann::json& value, const std::string& file) {
+  std::uint64_t digest = 0;
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), digest, 16).ptr;
+  if (text.size() != 16 || end != text.data() + text.size()) refuse_summary(file);
+  return digest;
+}
+
+}  // namespace
+
+std::string run_file(const std::string& folder, const std::string& name) {
+  return (std::filesystem::path(folder) / name).string();
+}
+
+bool has_run_file(const std::string& folder, const std::string& name) {
+  std::error_code failed;
+  return std::filesystem::exists(run_file(folder, name), failed);
+}
+
+std::unique_ptr<Rerun> replay_journal(JournalReader& reader, std::vector<Observer*> observers) {
+  return std::make_unique<JournalRerun>(reader, std::move(observers));
+}
+
+std::unique_ptr<Rerun> simulate_again(const Scenario& scenario,
+                                      bool plain,
+                                      std::vector<Observer*> observers) {
+  return std::make_unique<ScenarioRerun>(scenario, plain, std::move(observers));
+}
+
+Scenario scenario_of_run(const std::string& folder) {
+  if (!has_run_file(folder, "config.yaml")) {
+    throw ConfigError(Problem{"CFG302", SourcePlace{folder, 0, 0}, "", "is no run: it has no config.yaml",
+                              "name the folder that `servetwin simulate --out` wrote"});
+  }
+  return load_scenario(run_file(folder, "config.yaml"));
+}
+
+RunSummary summary_of_run(const std::string& folder) {
+  const std::string file = run_file(folder, "summary.json");
+  const auto json = nlohmann::json::parse(read_input(file), nullptr, false);
+  if (!json.is_object() || !json.contains("digests") || !json["digests"].is_object()) refuse_summary(file);
+  const nlohmann::json& digests = json["digests"];
+  RunSummary summary;
+  summary.digests.decisions = digest_from(digests.value("decisions", nlohmann::json()), file);
+  summary.digests.timeline = digest_from(digests.value("timeline", nlohmann::json()), file);
+  summary.complete = json.value("complete", nlohmann::json()) == true;
+  return summary;
+}
+
+}  // namespace servetwin

@@ -1,0 +1,55 @@
+// A run made again: from its journal, whose events are replayed, or from its resolved scenario, simulated
+// anew.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/journal/journal_reader.h"
+#include "engine/serving/cluster.h"
+#include "scenarios/scenario.h"
+
+namespace servetwin {
+
+struct RunDigests {
+  std::uint64_t decisions = 0;
+  std::uint64_t timeline = 0;
+
+  friend bool operator==(const RunDigests&, const RunDigests&) = default;
+};
+
+class Rerun {
+ public:
+  virtual ~Rerun() = default;
+  virtual const Scenario& scenario() const = 0;
+  virtual Cluster& cluster() = 0;
+  virtual Backend& backend() = 0;
+  // What kept it from being the whole run again, in a sentence; empty when nothing did. Final after the end.
+  virtual std::string trouble() const = 0;
+
+  RunDigests digests() { return {cluster().decisions_digest(), cluster().timeline_digest()}; }
+};
+
+// A file of a run's folder.
+std::string run_file(const std::string& folder, const std::string& name);
+// Whether it is there.
+bool has_run_file(const std::string& folder, const std::string& name);
+
+// Throws ConfigError for what is no journal.
+std::unique_ptr<Rerun> replay_journal(JournalReader& reader, std::vector<Observer*> observers);
+// `plain`: every step by itself, each with all its rows.
+std::unique_ptr<Rerun> simulate_again(const Scenario& scenario, bool plain, std::vector<Observer*> observers);
+
+// The resolved scenario of a run's folder. Throws ConfigError when it is none.
+Scenario scenario_of_run(const std::string& folder);
+
+// What summary.json says of the run.
+struct RunSummary {
+  RunDigests digests;
+  bool complete = false;
+};
+RunSummary summary_of_run(const std::string& folder);
+
+}  // namespace servetwin
