@@ -37,6 +37,7 @@ void StopTracker::apply(const PlanEntry& entry) {
       progress->decoding = true;
       break;
     case PlanAction::kHold:
+      if (due_plan(*progress) < plan_) return;  // its last token is on its way
       progress->base += 1;
       progress->held_in = plan_;
       break;
