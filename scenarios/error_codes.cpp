@@ -2,173 +2,174 @@
 #include "scenarios/error_codes.h"
 
 namespace servetwin {
+namespace {
 
-const std::vector<ErrorPage>& error_pages() {
-  static const std::vector<ErrorPage> pages = {
-      {"CFG001", "No such file",
-       "The name is neither a file nor the short name of a shipped scenario. `servetwin list` shows the "
-       "short names.",
-       "servetwin simulate quickstart"},
-      {"CFG002", "Not a regular file",
-       "Only regular files, or - for standard input, are read. Directories, pipes and devices are refused "
-       "because they hold no text or may block for ever.",
-       "servetwin simulate - < scenario.yaml"},
-      {"CFG003", "File cannot be read",
-       "The file exists but the system refuses to open or read it, usually for lack of permission.",
-       "chmod u+r scenario.yaml"},
-      {"CFG004", "File too large",
-       "A configuration file may have at most 16 MiB. Traces and profiles are files of their own, named "
-       "by the scenario.",
-       "workload: {trace: requests.csv.zst}"},
-      {"CFG005", "Empty file", "The file holds no value: it is empty, blank, or nothing but comments.",
-       "servetwin init > scenario.yaml"},
-      {"CFG006", "Not clean text",
-       "The file must be UTF-8 without control characters. A byte order mark and CRLF line ends are "
-       "accepted; UTF-16 and Latin-1 are not. Line and column point at the first bad byte.",
-       "iconv -f latin1 -t utf8 old.yaml > new.yaml"},
-      {"CFG007", "Not YAML",
-       "The text breaks the grammar of YAML. Usual causes are mixed indentation, a missing space after a "
-       "colon, and a bracket or quote that is never closed; the place is where the parser noticed, which "
-       "may be later.",
-       "engine: {num_blocks: 1000}"},
-      {"CFG008", "Duplicate key",
-       "A map has the same key twice. Parsers differ in which of the two they keep, so neither is taken; "
-       "both places are named.",
-       "seed: 1    # and no second seed: in the same map"},
-      {"CFG009", "Second document",
-       "A file holds one scenario. `---` begins a second document, which other readers would drop "
-       "silently.",
-       "put the second scenario into a file of its own"},
-      {"CFG010", "Anchor or alias",
-       "YAML's anchors (&name) and aliases (*name) can make a small file huge, or a cycle, and hide where "
-       "a value comes from. Write the value out, or share a file with `extends:`.",
-       "extends: base.yaml"},
-      {"CFG011", "Merge key",
-       "`<<:` is an old extension of YAML that few parsers support alike; it is not merged here. "
-       "`extends:` at the top of the file lays it upon another file, key by key.",
-       "extends: base.yaml\nspec: {replicas: 4}"},
-      {"CFG012", "Tag",
-       "Tags such as !!python/object or !!int are refused. Types follow from the key; a text that looks "
-       "like a number goes in quotes.",
-       "metadata: {name: \"123\"}"},
-      {"CFG013", "Nested too deep",
-       "Maps and lists may be nested 64 levels deep. No scenario needs more than 8.", "flatten the file"},
-      {"CFG014", "Too many values",
-       "A file may hold 200,000 values and lines of 65,536 bytes. Per-request data belong into a trace.",
-       "workload: {trace: requests.csv}"},
-      {"CFG015", "Key is no plain text", "A key of a map must be plain text, not a list, a map or null.",
-       "replicas: 2"},
-      {"CFG017", "Bad `extends`",
-       "`extends` names one file, relative to the file it stands in, or a shipped scenario. Files that "
-       "extend each other in a circle, and chains of more than 16, are refused.",
-       "extends: quickstart"},
-      {"CFG018", "Bad override",
-       "On the command line a value is set as key.path=value. The path starts at `spec`; list items are "
-       "written name[0]; the value is YAML and replaces what was there. --workload takes trace:FILE.",
-       "--set engine.max_num_seqs=64 --set 'engine.in_flight={depth: 2}'"},
-      {"CFG101", "Unknown key",
-       "The key is not known at this place. The nearest valid name and all valid ones are listed; "
-       "`servetwin list` and docs/scenarios.md describe them.",
-       "max_num_seqs: 64    # not max_num_seq"},
-      {"CFG102", "Wrong kind of value",
-       "A text stands where a map or list is due, or a number is written in quotes.",
-       "graph_sizes: [1, 2, 4]"},
-      {"CFG103", "Bad value",
-       "The text cannot be read as what the key needs. Numbers are decimal (no octal or hex), may group "
-       "digits as 1_000 and use 1e6; NaN and infinity are refused; booleans are true and false only. "
-       "Times, sizes and rates need a unit: ns us ms s min h; kB MB GB (1000) or KiB MiB GiB (1024); "
-       "GB/s, Gbps; req/s. Units are case-sensitive.",
-       "slo: {ttft: 500ms}"},
-      {"CFG104", "Out of range",
-       "The value can be read but lies outside the stated limits, both of which are named.",
-       "replicas: 2    # 1 to 4096"},
-      {"CFG105", "Missing key",
-       "The key has no default and must be given: a silent default for it would decide the answer.",
-       "cost: {model: analytic}"},
-      {"CFG106", "Values contradict each other",
-       "Each value alone is fine, but not all of them together; the message names them.",
-       "turns: {min: 2, max: 8}    # min is not above max"},
-      {"CFG107", "Unknown name",
-       "No rule, router, cost model, distribution, model or device has this name. The nearest and all "
-       "valid ones are listed.",
-       "router: round_robin"},
-      {"CFG201", "KV capacity missing or given twice",
-       "The number of KV blocks decides how many requests run at once, so it has no default. Give exactly "
-       "one of memory_fraction (the memory model works the blocks out and prints how) and num_blocks "
-       "(known from the engine's start-up log, the null block included).",
-       "engine: {memory_fraction: 0.9}"},
-      {"CFG202", "Settings do not fit together",
-       "Scheduler settings exclude each other; for example, without chunked prefill a prompt of "
-       "max_model_len must fit into the token budget of one step.",
-       "engine: {chunked_prefill: true}"},
-      {"CFG203", "Model does not fit the layout or length",
-       "The model's heads cannot be split over the tensor parallel ranks, it has fewer layers than there "
-       "are stages, or it supports fewer positions than max_model_len.",
-       "layout: {tp: 8}    # 32 heads, 8 KV heads"},
-      {"CFG301", "Output folder in use",
-       "The folder of --out holds the files of another run. Results are never mixed or overwritten "
-       "unasked.",
-       "servetwin simulate quickstart --out runs/second"},
-      {"CFG302", "Not the folder of a run",
-       "The folder has no config.yaml or no summary.json of this program, so it is not what `servetwin "
-       "simulate --out` wrote.",
-       "servetwin explain runs/chat request 12"},
-      {"JRN001", "Not a journal",
-       "The file does not begin with the whole header of a journal, as servetwin writes it.",
-       "servetwin replay runs/chat/journal.jsonl.zst"},
-      {"JRN002", "Unknown journal version",
-       "The journal was written in a format version that this program does not read. Use the program that "
-       "wrote it.",
-       "servetwin replay runs/chat/journal.jsonl.zst"},
-      {"JRN003", "Damaged journal frame",
-       "A compressed frame is damaged or ends within a line. A torn last frame alone is no error: it is "
-       "said and left out.",
-       "copy the journal again from its source"},
-      {"JRN004", "Damaged journal line",
-       "A line does not have the form of its kind, or contradicts the lines before it; the message says "
-       "how.",
-       "copy the journal again from its source"},
-      {"JRN005", "Journal beyond the limits",
-       "A line, a frame or the number of requests that have not arrived is larger than any journal this "
-       "program writes.",
-       "copy the journal again from its source"},
-      {"JRN006", "Journal does not fit the run",
-       "The durations of a journal are replayed in another run than the one it was recorded from, and a "
-       "step is missing or has no end.",
-       "record the run again with --journal"},
-      {"TRC001", "Trace cannot be read",
-       "The trace is missing, a directory, or no regular file. Relative names are looked for beside the "
-       "scenario.",
-       "workload: {trace: requests.csv}"},
-      {"TRC002", "Damaged compression",
-       "The gzip or zstd data are cut off or corrupt, or expand to more than the stated limit.",
-       "zstd -t requests.csv.zst"},
-      {"TRC003", "Trace is not clean text", "A line holds a NUL byte or is longer than any trace row can be.",
-       "file requests.csv"},
-      {"TRC004", "Trace format not recognised",
-       "The first line fits none of the formats: our CSV, the raw Azure CSV, Mooncake JSONL, BurstGPT "
-       "CSV.",
-       "arrival_s,input_tokens,output_tokens"},
-      {"TRC005", "Bad trace row",
-       "A value of a row is missing, no number, or outside its limits; file and line are named. "
-       "`on_bad_row: skip` leaves such rows out and counts them.",
-       "trace: {file: requests.csv, on_bad_row: skip}"},
-      {"TRC006", "Trace not sorted",
-       "A row is earlier than the one before it. `sort: true` sorts, and holds the whole trace in memory.",
-       "trace: {file: requests.csv, sort: true}"},
-      {"TRC007", "Empty trace",
-       "The trace holds no request, or none is left after start, end and max_requests.",
-       "trace: {file: requests.csv, start: 0s}"},
-      {"WKL001", "Arrivals need a number of requests",
-       "This arrival process is defined for a fixed number of requests only.",
-       "workload: {num_requests: 1000, arrivals: all_at_once}"},
-      {"WKL002", "Arrivals too slow",
-       "At this rate the arrivals would take more than a century, which no clock of the simulator can "
-       "hold.",
-       "workload: {arrivals: {process: poisson, rate: 9/s}}"},
-  };
-  return pages;
-}
+const std::vector<ErrorPage> kPages = {
+    {"CFG001", "No such file",
+     "The name is neither a file nor the short name of a shipped scenario. `servetwin list` shows the "
+     "short names.",
+     "servetwin simulate quickstart"},
+    {"CFG002", "Not a regular file",
+     "Only regular files, or - for standard input, are read. Directories, pipes and devices are refused "
+     "because they hold no text or may block for ever.",
+     "servetwin simulate - < scenario.yaml"},
+    {"CFG003", "File cannot be read",
+     "The file exists but the system refuses to open or read it, usually for lack of permission.",
+     "chmod u+r scenario.yaml"},
+    {"CFG004", "File too large",
+     "A configuration file may have at most 16 MiB. Traces and profiles are files of their own, named "
+     "by the scenario.",
+     "workload: {trace: requests.csv.zst}"},
+    {"CFG005", "Empty file", "The file holds no value: it is empty, blank, or nothing but comments.",
+     "servetwin init > scenario.yaml"},
+    {"CFG006", "Not clean text",
+     "The file must be UTF-8 without control characters. A byte order mark and CRLF line ends are "
+     "accepted; UTF-16 and Latin-1 are not. Line and column point at the first bad byte.",
+     "iconv -f latin1 -t utf8 old.yaml > new.yaml"},
+    {"CFG007", "Not YAML",
+     "The text breaks the grammar of YAML. Usual causes are mixed indentation, a missing space after a "
+     "colon, and a bracket or quote that is never closed; the place is where the parser noticed, which "
+     "may be later.",
+     "engine: {num_blocks: 1000}"},
+    {"CFG008", "Duplicate key",
+     "A map has the same key twice. Parsers differ in which of the two they keep, so neither is taken; "
+     "both places are named.",
+     "seed: 1    # and no second seed: in the same map"},
+    {"CFG009", "Second document",
+     "A file holds one scenario. `---` begins a second document, which other readers would drop "
+     "silently.",
+     "put the second scenario into a file of its own"},
+    {"CFG010", "Anchor or alias",
+     "YAML's anchors (&name) and aliases (*name) can make a small file huge, or a cycle, and hide where "
+     "a value comes from. Write the value out, or share a file with `extends:`.",
+     "extends: base.yaml"},
+    {"CFG011", "Merge key",
+     "`<<:` is an old extension of YAML that few parsers support alike; it is not merged here. "
+     "`extends:` at the top of the file lays it upon another file, key by key.",
+     "extends: base.yaml\nspec: {replicas: 4}"},
+    {"CFG012", "Tag",
+     "Tags such as !!python/object or !!int are refused. Types follow from the key; a text that looks "
+     "like a number goes in quotes.",
+     "metadata: {name: \"123\"}"},
+    {"CFG013", "Nested too deep",
+     "Maps and lists may be nested 64 levels deep. No scenario needs more than 8.", "flatten the file"},
+    {"CFG014", "Too many values",
+     "A file may hold 200,000 values and lines of 65,536 bytes. Per-request data belong into a trace.",
+     "workload: {trace: requests.csv}"},
+    {"CFG015", "Key is no plain text", "A key of a map must be plain text, not a list, a map or null.",
+     "replicas: 2"},
+    {"CFG017", "Bad `extends`",
+     "`extends` names one file, relative to the file it stands in, or a shipped scenario. Files that "
+     "extend each other in a circle, and chains of more than 16, are refused.",
+     "extends: quickstart"},
+    {"CFG018", "Bad override",
+     "On the command line a value is set as key.path=value. The path starts at `spec`; list items are "
+     "written name[0]; the value is YAML and replaces what was there. --workload takes trace:FILE.",
+     "--set engine.max_num_seqs=64 --set 'engine.in_flight={depth: 2}'"},
+    {"CFG101", "Unknown key",
+     "The key is not known at this place. The nearest valid name and all valid ones are listed; "
+     "`servetwin list` and docs/scenarios.md describe them.",
+     "max_num_seqs: 64    # not max_num_seq"},
+    {"CFG102", "Wrong kind of value",
+     "A text stands where a map or list is due, or a number is written in quotes.", "graph_sizes: [1, 2, 4]"},
+    {"CFG103", "Bad value",
+     "The text cannot be read as what the key needs. Numbers are decimal (no octal or hex), may group "
+     "digits as 1_000 and use 1e6; NaN and infinity are refused; booleans are true and false only. "
+     "Times, sizes and rates need a unit: ns us ms s min h; kB MB GB (1000) or KiB MiB GiB (1024); "
+     "GB/s, Gbps; req/s. Units are case-sensitive.",
+     "slo: {ttft: 500ms}"},
+    {"CFG104", "Out of range",
+     "The value can be read but lies outside the stated limits, both of which are named.",
+     "replicas: 2    # 1 to 4096"},
+    {"CFG105", "Missing key",
+     "The key has no default and must be given: a silent default for it would decide the answer.",
+     "cost: {model: analytic}"},
+    {"CFG106", "Values contradict each other",
+     "Each value alone is fine, but not all of them together; the message names them.",
+     "turns: {min: 2, max: 8}    # min is not above max"},
+    {"CFG107", "Unknown name",
+     "No rule, router, cost model, distribution, model or device has this name. The nearest and all "
+     "valid ones are listed.",
+     "router: round_robin"},
+    {"CFG201", "KV capacity missing or given twice",
+     "The number of KV blocks decides how many requests run at once, so it has no default. Give exactly "
+     "one of memory_fraction (the memory model works the blocks out and prints how) and num_blocks "
+     "(known from the engine's start-up log, the null block included).",
+     "engine: {memory_fraction: 0.9}"},
+    {"CFG202", "Settings do not fit together",
+     "Scheduler settings exclude each other; for example, without chunked prefill a prompt of "
+     "max_model_len must fit into the token budget of one step.",
+     "engine: {chunked_prefill: true}"},
+    {"CFG203", "Model does not fit the layout or length",
+     "The model's heads cannot be split over the tensor parallel ranks, it has fewer layers than there "
+     "are stages, or it supports fewer positions than max_model_len.",
+     "layout: {tp: 8}    # 32 heads, 8 KV heads"},
+    {"CFG301", "Output folder in use",
+     "The folder of --out holds the files of another run. Results are never mixed or overwritten "
+     "unasked.",
+     "servetwin simulate quickstart --out runs/second"},
+    {"CFG302", "Not the folder of a run",
+     "The folder has no config.yaml or no summary.json of this program, so it is not what `servetwin "
+     "simulate --out` wrote.",
+     "servetwin explain runs/chat request 12"},
+    {"JRN001", "Not a journal",
+     "The file does not begin with the whole header of a journal, as servetwin writes it.",
+     "servetwin replay runs/chat/journal.jsonl.zst"},
+    {"JRN002", "Unknown journal version",
+     "The journal was written in a format version that this program does not read. Use the program that "
+     "wrote it.",
+     "servetwin replay runs/chat/journal.jsonl.zst"},
+    {"JRN003", "Damaged journal frame",
+     "A compressed frame is damaged or ends within a line. A torn last frame alone is no error: it is "
+     "said and left out.",
+     "copy the journal again from its source"},
+    {"JRN004", "Damaged journal line",
+     "A line does not have the form of its kind, or contradicts the lines before it; the message says "
+     "how.",
+     "copy the journal again from its source"},
+    {"JRN005", "Journal beyond the limits",
+     "A line, a frame or the number of requests that have not arrived is larger than any journal this "
+     "program writes.",
+     "copy the journal again from its source"},
+    {"JRN006", "Journal does not fit the run",
+     "The durations of a journal are replayed in another run than the one it was recorded from, and a "
+     "step is missing or has no end.",
+     "record the run again with --journal"},
+    {"TRC001", "Trace cannot be read",
+     "The trace is missing, a directory, or no regular file. Relative names are looked for beside the "
+     "scenario.",
+     "workload: {trace: requests.csv}"},
+    {"TRC002", "Damaged compression",
+     "The gzip or zstd data are cut off or corrupt, or expand to more than the stated limit.",
+     "zstd -t requests.csv.zst"},
+    {"TRC003", "Trace is not clean text", "A line holds a NUL byte or is longer than any trace row can be.",
+     "file requests.csv"},
+    {"TRC004", "Trace format not recognised",
+     "The first line fits none of the formats: our CSV, the raw Azure CSV, Mooncake JSONL, BurstGPT "
+     "CSV.",
+     "arrival_s,input_tokens,output_tokens"},
+    {"TRC005", "Bad trace row",
+     "A value of a row is missing, no number, or outside its limits; file and line are named. "
+     "`on_bad_row: skip` leaves such rows out and counts them.",
+     "trace: {file: requests.csv, on_bad_row: skip}"},
+    {"TRC006", "Trace not sorted",
+     "A row is earlier than the one before it. `sort: true` sorts, and holds the whole trace in memory.",
+     "trace: {file: requests.csv, sort: true}"},
+    {"TRC007", "Empty trace",
+     "The trace holds no request, or none is left after start, end and max_requests.",
+     "trace: {file: requests.csv, start: 0s}"},
+    {"WKL001", "Arrivals need a number of requests",
+     "This arrival process is defined for a fixed number of requests only.",
+     "workload: {num_requests: 1000, arrivals: all_at_once}"},
+    {"WKL002", "Arrivals too slow",
+     "At this rate the arrivals would take more than a century, which no clock of the simulator can "
+     "hold.",
+     "workload: {arrivals: {process: poisson, rate: 9/s}}"},
+};
+
+}  // namespace
+
+const std::vector<ErrorPage>& error_pages() { return kPages; }
 
 const ErrorPage* find_error_page(const std::string& code) {
   for (const ErrorPage& page : error_pages()) {
