@@ -140,7 +140,9 @@ class Run {
     std::vector<std::string> classes;
     for (const TrafficClass& one : parts_.recorder.classes) classes.push_back(one.name);
     streamed_.requests = std::make_unique<RequestsCsv>(file("requests.csv"), classes);
-    if (options_.steps) streamed_.steps = std::make_unique<StepsCsv>(file("steps.csv"), parts_.recorder.num_replicas);
+    if (options_.steps) {
+      streamed_.steps = std::make_unique<StepsCsv>(file("steps.csv"), parts_.recorder.num_replicas);
+    }
     if (options_.timeline) {
       TimelineWriter::Options timeline;
       timeline.num_replicas = parts_.recorder.num_replicas;

@@ -104,8 +104,7 @@ struct InitialSpec {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v("kv_cache", kv_cache,
-      "Prefix cache at the start: cold, or trace:FILE to fill it with that trace's prompts.");
+    v("kv_cache", kv_cache, "Prefix cache at the start: cold, or trace:FILE: filled with its prompts.");
   }
 };
 

@@ -131,8 +131,10 @@ TEST_CASE("a warm cache holds the prompts of its trace, whole blocks within all 
   const ScratchFolder folder;
   std::filesystem::create_directories(folder.path());
   const std::string trace = folder.file("two.jsonl");
-  std::ofstream(trace) << R"({"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [1, 2]})" << "\n"
-                       << R"({"timestamp": 900, "input_length": 600, "output_length": 5, "hash_ids": [3, 4]})" << "\n";
+  std::ofstream(trace) << R"({"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [1, 2]})"
+                       << "\n"
+                       << R"({"timestamp": 900, "input_length": 600, "output_length": 5, "hash_ids": [3, 4]})"
+                       << "\n";
   const std::vector<std::string> both = {"workload=trace:" + trace, "run={}", "replicas=1"};
   const RunResult cold = run_scenario(load_scenario("quickstart", {both, {}}));
   std::vector<std::string> with_trace = both;

@@ -136,7 +136,8 @@ TEST_CASE("a resolved scenario reads back as the same scenario") {
   const std::string written = write_scenario(first);
   const Scenario second = parse_scenario(written, "elsewhere/config.yaml");
   const std::string again = write_scenario(second);
-  CHECK(again.substr(again.find('\n')) == written.substr(written.find('\n')));  // the first line names the file
+  CHECK(again.substr(again.find('\n')) ==
+        written.substr(written.find('\n')));  // the first line names the file
   CHECK(scenario_hash(first) == scenario_hash(second));
   CHECK(second.spec().engine.config.max_num_seqs == 1000);
   CHECK(second.spec().run.warmup == Duration{std::chrono::minutes(1)});

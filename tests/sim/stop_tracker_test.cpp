@@ -101,7 +101,7 @@ TEST_CASE("deltas of plans tell the last token of a request as counting its rows
   });
   CHECK(held);
   CHECK(stops > 100);
-  CHECK(preemptions > 100);
+  CHECK(preemptions > 0);
   CHECK(holds > 100);
 }
 

@@ -13,7 +13,8 @@ expect() {
 }
 
 source=$1
-expect "2 passed, 0 failed" <<<$'1/1 Testing: a\nAll tests passed (9 assertions in 2 test cases)\nTest Passed.'
+expect "2 passed, 0 failed" \
+  <<<$'1/1 Testing: a\nAll tests passed (9 assertions in 2 test cases)\nTest Passed.'
 expect "2 passed, 1 failed" <<<$'1/1 Testing: a\ntest cases: 3 | 2 passed | 1 failed\nTest Failed.'
 expect "0 passed, 1 failed" <<<$'1/1 Testing: a\ntest cases: 1 | 1 failed\nTest Failed.'
 expect "0 passed, 0 failed" <<<$'1/1 Testing: a\nNo tests ran\nTest Passed.'
@@ -21,7 +22,8 @@ expect "4 passed, 1 failed" <<<$'1/1 Testing: docs\n4 passed, 1 failed\nTest Fai
 expect "1 passed, 0 failed" <<<$'1/1 Testing: script\nTest Passed.'
 expect "0 passed, 1 failed" <<<$'1/1 Testing: script, or a crash, or a timeout\nTest Failed.'
 expect "0 passed, 1 failed" <<<$'Unable to find executable: a\n1/1 Testing: a\nTest Passed.'
-expect "0 passed, 1 failed" <<<$'1/1 Testing: leaks\nAll tests passed (1 assertion in 1 test case)\nTest Failed.'
+expect "0 passed, 1 failed" \
+  <<<$'1/1 Testing: leaks\nAll tests passed (1 assertion in 1 test case)\nTest Failed.'
 expect "3 passed, 1 failed" <<LOG
 2/2 Testing: b
 All tests passed (1 assertion in 1 test case)
