@@ -101,8 +101,8 @@ const std::vector<ErrorPage> kPages = {
      "max_model_len must fit into the token budget of one step.",
      "engine: {chunked_prefill: true}"},
     {"CFG203", "Model does not fit the layout or length",
-     "The model's heads cannot be split over the tensor parallel ranks, it has fewer layers than there "
-     "are stages, or it supports fewer positions than max_model_len.",
+     "The model's heads cannot be split over the tensor parallel ranks, pipeline stages are asked for, "
+     "which cannot be simulated, or it supports fewer positions than max_model_len.",
      "layout: {tp: 8}    # 32 heads, 8 KV heads"},
     {"CFG301", "Output folder in use",
      "The folder of --out holds the files of another run. Results are never mixed or overwritten "

@@ -96,7 +96,7 @@ TEST_CASE("units are required, exact in case, and the likely meaning is offered"
 
 TEST_CASE("a layout that the model cannot be split over is refused") {
   CHECK(problem_with("layout.tp=3") == "CFG203 spec.layout.tp");
-  CHECK(problem_with("layout.pp=33") == "CFG203 spec.layout.pp");
+  CHECK(problem_with("layout.pp=2") == "CFG203 spec.layout.pp");
   CHECK(problem_with("layout.tp=8") == "0 problems");
 }
 
