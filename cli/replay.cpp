@@ -29,7 +29,7 @@ class Replay final : public Verb {
     const std::string trouble = rerun->trouble();
     if (!trouble.empty()) terminal.out("first difference: " + trouble + '\n');
     if (!reader.footer()) {
-      terminal.out("no digests were recorded to compare with\n");
+      terminal.out("the end was not reached, so there are no digests to compare\n");
       return ExitCode::kVerdictFailed;
     }
     const RunDigests recorded{reader.footer()->decisions, reader.footer()->timeline};

@@ -50,7 +50,7 @@ class SegmentWalk {
  public:
   explicit SegmentWalk(const RequestSpec& request) : request_(request) { enter(0); }
 
-  bool open() const { return index_ + (request_.continues_content ? 1U : 0U) >= request_.content.size(); }
+  bool open() const { return index_ + (ends_open() ? 1U : 0U) >= request_.content.size(); }
 
   // Tokens left in the current segment.
   std::int64_t left() const { return open() ? kOpenEnd : request_.content[index_].length.value - offset_; }
@@ -63,7 +63,12 @@ class SegmentWalk {
   }
 
  private:
+  bool ends_open() const { return request_.continues_content && !request_.content.empty(); }
+
+  // Empty segments say nothing and must not change a key.
   void enter(std::size_t index) {
+    const std::size_t closed = request_.content.size() - (ends_open() ? 1U : 0U);
+    while (index < closed && request_.content[index].length.value == 0) ++index;
     index_ = index;
     offset_ = 0;
     const bool given = index < request_.content.size();

@@ -24,7 +24,9 @@ std::uint32_t KvGroup::node_for(const RunKey& key) {
 
 void KvGroup::publish(OwnerSlot slot, const ContentRun& run, std::int32_t first, std::int32_t end) {
   if (first >= end) return;
-  const std::uint32_t index = node_for(run.key);
+  std::vector<Published>& published = owners_[slot].published;
+  const bool same_run = !published.empty() && nodes_[published.back().node].key == run.key;
+  const std::uint32_t index = same_run ? published.back().node : node_for(run.key);
   std::vector<Copy>& copies = nodes_[index].copies;
   // Growing one's own copy keeps its place in the order as long as nobody else has these blocks already.
   Copy* mine = nullptr;
@@ -38,7 +40,6 @@ void KvGroup::publish(OwnerSlot slot, const ContentRun& run, std::int32_t first,
   } else {
     copies.push_back({slot, first, end, publish_order_++});
   }
-  std::vector<Published>& published = owners_[slot].published;
   if (!published.empty() && published.back().node == index && published.back().end == first) {
     published.back().end = end;
   } else {

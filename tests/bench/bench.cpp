@@ -61,38 +61,30 @@ std::string scenario_text(const Settings& s, const std::string& arrivals, long r
          "}\n  router: round_robin\n  cost: " + cost + "\n  seed: 1\n";
 }
 
-// The most requests in the system at once.
-class InFlight final : public Observer {
- public:
-  std::size_t now = 0;
-  std::size_t most = 0;
-  void on_arrived(const RequestSpec& /*request*/, Time /*at*/) override { most = std::max(most, ++now); }
-  void on_end(const RequestRecord& /*record*/) override { --now; }
-};
-
 Figures run(const Settings& s, const std::string& arrivals, long requests) {
   const Scenario scenario = parse_scenario(scenario_text(s, arrivals, requests), "bench");
   RunParts parts = assemble(scenario);
   for (EngineConfig& engine : parts.cluster.replicas) engine.plain_loop = s.plain;
   parts.sim.shortcut = !s.plain;
   Recorder recorder(parts.recorder);
-  InFlight in_flight;
-  std::vector<Observer*> observers = {&in_flight};
+  std::vector<Observer*> observers;
   if (s.metrics) observers.push_back(&recorder);
   Cluster cluster(parts.cluster, parts.make_rules, std::move(parts.router), observers);
   SimBackend backend(*parts.source, {parts.cost.get()}, parts.sim);
   backend.attach(cluster);
   const auto start = std::chrono::steady_clock::now();
   Time end = kTimeZero;
+  std::size_t most = 0;
   StampedEvent event;
   while (backend.next(event)) {
     cluster.handle(event, backend);
     end = event.time;
+    most = std::max(most, cluster.unfinished());
   }
   Figures figures;
   figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   figures.steps = backend.num_steps();
-  figures.most_in_flight = in_flight.most;
+  figures.most_in_flight = most;
   figures.timeline = cluster.timeline_digest();
   figures.simulated_seconds = to_seconds(end);
   return figures;
