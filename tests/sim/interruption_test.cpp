@@ -101,7 +101,7 @@ bool interrupted_run(const Mode& mode,
   preemptions += collect.preemptions;
   for (const RequestRecord& record : collect.records) {
     ++ends[record.end_state];
-    const WorkloadItem& item = crowd()[raw(record.id)];
+    const WorkloadItem item = crowd()[raw(record.id)];
     if (record.end_state == EndState::kStop) CHECK(record.outputs == item.truth.output);
     if (record.end_state == EndState::kLength) CHECK(record.outputs == item.spec.max_tokens);
   }
