@@ -21,7 +21,7 @@ const std::vector<ErrorPage> kPages = {
      "by the scenario.",
      "workload: {trace: requests.csv.zst}"},
     {"CFG005", "Empty file", "The file holds no value: it is empty, blank, or nothing but comments.",
-     "servetwin init > scenario.yaml"},
+     "servetwin init scenario"},
     {"CFG006", "Not clean text",
      "The file must be UTF-8 without control characters. A byte order mark and CRLF line ends are "
      "accepted; UTF-16 and Latin-1 are not. Line and column point at the first bad byte.",
