@@ -145,12 +145,13 @@ void StepBuilder::publish(RequestState& state) {
   if (!r_.config.prefix_caching) return;
   const std::int64_t tokens = std::min(state.computed - state.placeholders, state.known());
   const auto full = static_cast<std::int32_t>(tokens / r_.config.block_size.value);
+  if (full <= state.published) return;
   for (const ContentRun& run : state.runs) {
     if (run.first >= full) break;
     const std::int32_t first = std::max(run.first, state.published);
     r_.kv().publish(state.owner, run, first, std::min(run.end, full));
   }
-  state.published = std::max(state.published, full);
+  state.published = full;
 }
 
 // Attribution in constant time: the blocked by class; the head's own reason, and what that means for those
@@ -158,7 +159,7 @@ void StepBuilder::publish(RequestState& state) {
 void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
   auto& held = r_.plan.held;
   std::int64_t others = r_.num_waiting() + static_cast<std::int64_t>(set_aside_.size());
-  for (std::size_t reason = 0; reason < held.size(); ++reason) {
+  for (std::size_t reason = 0; others > 0 && reason < held.size(); ++reason) {
     held[reason] += r_.blocked[reason];
     others -= r_.blocked[reason];
   }

@@ -76,17 +76,23 @@ bool StepBuilder::close() {
     plan.shape.graph_size = size;
     break;
   }
-  if (runs || !r_.words.empty()) {
-    r_.decisions.add(raw(plan.step));
-    r_.decisions.add_signed(plan.shape.decode_sequences);
-    r_.decisions.add_signed(plan.shape.decode_context);
-    r_.decisions.add(r_.words.size());
-    for (const std::uint64_t word : r_.words) r_.decisions.add(word);
-    r_.timeline.add_signed(to_ns(plan.time));
-    r_.timeline.add(r_.decisions.value());
-  }
+  if (runs || !r_.words.empty()) record_step();
   for (Observer* observer : r_.observers) observer->on_plan(plan);
   return runs;
+}
+
+// Works on copies, which stay in registers.
+void StepBuilder::record_step() {
+  const StepPlan& plan = r_.plan;
+  Digest decisions = r_.decisions;
+  decisions.add(raw(plan.step));
+  decisions.add_signed(plan.shape.decode_sequences);
+  decisions.add_signed(plan.shape.decode_context);
+  decisions.add(r_.words.size());
+  for (const std::uint64_t word : r_.words) decisions.add(word);
+  r_.decisions = decisions;
+  r_.timeline.add_signed(to_ns(plan.time));
+  r_.timeline.add(decisions.value());
 }
 
 // Every member of the pool advances by one token.

@@ -32,6 +32,7 @@ class StepBuilder {
   void unpark_all();
   void open(Time now);
   bool close();
+  void record_step();
   void pooled_decode();
   void publish_shared_growth();
   bool pooled_step_fits() const;

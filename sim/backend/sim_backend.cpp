@@ -35,6 +35,13 @@ bool SimBackend::next(StampedEvent& out) {
       interrupted_ = true;
       return false;
     }
+    if (plan_.time != kTimeNever) {
+      const bool is_next = plan_is_next();
+      out = plan_;
+      plan_.time = kTimeNever;
+      if (is_next) return true;
+      inside_.push(out);
+    }
     EventQueue* queue = &inside_;
     if (inside_.empty() || (!outside_.empty() && outside_.top() < inside_.top())) queue = &outside_;
     if (queue->empty() && arrival_ == kTimeNever) return false;
@@ -99,7 +106,21 @@ bool SimBackend::still_due(const StampedEvent& event) const {
   return true;
 }
 
-void SimBackend::plan_at(ReplicaId replica, Time when) { inside_.push({when, PlanDue{replica}, 0}); }
+// As a rule a plan is due now and nothing else is: it need not go through the queue.
+void SimBackend::plan_at(ReplicaId replica, Time when) {
+  const StampedEvent due{when, PlanDue{replica}, 0};
+  if (plan_.time != kTimeNever) {
+    inside_.push(due);
+  } else {
+    plan_ = due;
+  }
+}
+
+bool SimBackend::plan_is_next() const {
+  const bool before_arrival = plan_.time < arrival_;
+  const bool before_outside = outside_.empty() || plan_ < outside_.top();
+  return before_arrival && before_outside && (inside_.empty() || plan_ < inside_.top());
+}
 
 // With more than one step in flight the host prepares the next step while the device works.
 Duration SimBackend::overlapped(ReplicaId replica, double total_ns, double host_ns) const {

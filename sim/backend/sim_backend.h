@@ -68,6 +68,7 @@ class SimBackend final : public Backend {
   Duration duration(PerReplica& replica, const StepPlan& plan);
   Duration overlapped(ReplicaId replica, double total_ns, double host_ns) const;
   Time begin_step(PerReplica& replica, const StepPlan& plan);
+  bool plan_is_next() const;
   void arrive(StampedEvent& out);
   void schedule_client(const WorkloadItem& item);
   void tokenise(RequestSpec& spec);
@@ -80,7 +81,8 @@ class SimBackend final : public Backend {
   SimOptions options_;
   Cluster* cluster_ = nullptr;
   EventQueue outside_;  // what clients and front end do
-  EventQueue inside_;   // what replicas do
+  EventQueue inside_;   // what replicas do, but for one plan that is due at once
+  StampedEvent plan_{kTimeNever, PlanDue{ReplicaId{0}}, 0};  // that one; never: none
   std::vector<PerReplica> replicas_;
   std::vector<Time> tokeniser_free_;
   FlatMap<std::uint32_t, std::int64_t> outputs_;  // true output lengths of requests in flight
