@@ -27,6 +27,7 @@ class Validator {
       : scenario_(scenario), spec_(scenario.document.spec), root_(root), problems_(problems) {}
 
   void run() {
+    check_name();
     check_capacity();
     check_engine();
     check_size();
@@ -114,6 +115,17 @@ class Validator {
       add(kCodeBadValue, "spec.initial.kv_cache", '"' + kv_cache + "\" is not a choice",
           "write cold or trace:FILE");
     }
+  }
+
+  // The name becomes a folder below runs/.
+  void check_name() {
+    const std::string& name = scenario_.document.metadata.name;
+    const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return c > ' ' && c != '/' && c != '\\' && c != 127;
+    });
+    if (plain && !name.empty() && name.front() != '.') return;
+    add(kCodeBadValue, "metadata.name", '"' + name + "\" cannot name a folder of results",
+        "use letters, digits, - and _");
   }
 
   void check_size() {

@@ -81,6 +81,12 @@ TEST_CASE("grouped digits and exponents are whole numbers where they are, and 01
   CHECK(problem_with("engine.max_num_seqs=010") == "CFG103 spec.engine.max_num_seqs");
 }
 
+TEST_CASE("a name that would leave the folder of results is refused, and so is a pool beyond the index") {
+  CHECK(problem_with("metadata.name=../../x") == "CFG103 metadata.name");
+  CHECK(problem_with("metadata.name=.hidden") == "CFG103 metadata.name");
+  CHECK(problem_with("engine.num_blocks=2147483647") == "CFG104 spec.engine.num_blocks");
+}
+
 TEST_CASE("units are required, exact in case, and the likely meaning is offered") {
   CHECK(problem_with("slo.ttft=500") == "CFG103 spec.slo.ttft");
   CHECK(problem_with("slo.ttft=500 MS") == "CFG103 spec.slo.ttft");
