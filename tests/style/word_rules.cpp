@@ -133,10 +133,8 @@ void check_words(const WordRule& rule, const SourceFile& file, Findings& finding
   }
 }
 
-// Paths of a particular machine, and words about how the text came to be.
-const std::vector<std::string> kEnvironmentWords{
-    "/work/",          "/tmp/",     "/root/", "/home/", "workplace", "this session",
-    "another session", "the issue", "TODO",   "FIXME",  "XXX",       "HACK"};
+// Paths of a particular machine, and marks of work left undone.
+const std::vector<std::string> kEnvironmentWords{"/tmp/", "/root/", "/home/", "TODO", "FIXME", "XXX", "HACK"};
 
 }  // namespace
 
