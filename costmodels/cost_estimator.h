@@ -2,15 +2,18 @@
 #pragma once
 
 #include "costmodels/cost_model.h"
+#include "engine/base/check.h"
 #include "engine/serving/estimator.h"
 
 namespace servetwin {
 
-// The cost model must outlive it, and must not be keyed by step or request (replay is): a question asked
-// before a step has neither.
+// The cost model must outlive it, must not be keyed by step or request (replay is) and must not need rows
+// (vidur_tables does): a question asked before a step has none of them.
 class CostEstimator final : public StepTimeEstimator {
  public:
-  explicit CostEstimator(const CostModel& model) : model_(model) {}
+  explicit CostEstimator(const CostModel& model) : model_(model) {
+    CHECK_INVARIANT(!model.needs_rows(), model.describe());
+  }
 
   Duration estimate(const StepShape& shape) const override {
     StepInput input;

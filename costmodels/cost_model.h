@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/base/dtype.h"
@@ -56,6 +57,12 @@ struct StepCost {
 // A table for people: each operation's time, work, intensity, limit and evidence, then the total.
 std::string to_text(const StepCost& cost);
 
+// A prefill row by itself, for cost models that cannot do with the sums.
+struct PrefillRow {
+  std::int64_t tokens = 0;   // query length
+  std::int64_t context = 0;  // tokens computed before
+};
+
 // What a model may look at besides the shape.
 struct StepInput {
   const StepShape* shape = nullptr;
@@ -63,6 +70,7 @@ struct StepInput {
   StepId step{0};
   RequestId first_request =
       kNoRequest;  // of the step's rows; kNoRequest when the step has no membership change
+  std::span<const PrefillRow> prefill_rows;  // all of them, for models that need rows; else empty
 };
 
 // A pure-decode step's time as a closed form in the summed context: duration_from_ns(base_ns + slope_ns *
@@ -77,6 +85,13 @@ struct ContextLine {
 struct ModelSpec;   // engine/models/spec.h
 struct DeviceSpec;  // costmodels/device_spec.h
 
+// How far steps can grow in the engine that is priced; 0: not stated.
+struct StepLimits {
+  std::int64_t tokens = 0;
+  std::int64_t sequences = 0;
+  std::int64_t context = 0;
+};
+
 // What a cost model is made from besides its parameters. A model that needs what is missing here refuses it
 // by name.
 struct CostContext {
@@ -84,6 +99,7 @@ struct CostContext {
   const DeviceSpec* device = nullptr;  // the same
   int tp = 1;
   int pp = 1;
+  StepLimits limits;
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
   std::string folder;  // where relative file names in parameters start; empty: the working directory
@@ -97,6 +113,8 @@ class CostModel {
   virtual ~CostModel() = default;
   virtual Duration step_time(const StepInput& input) const = 0;
   virtual StepCost step(const StepInput& input) const = 0;
+  // Whether step() and step_time() read prefill_rows. The shape's sums are all that others are given.
+  virtual bool needs_rows() const { return false; }
   // Present when the time of a pure-decode step with these sequence counts depends on decode_context alone.
   virtual std::optional<ContextLine> decode_line(const StepShape& /*shape*/) const { return std::nullopt; }
   // Worst evidence among what the model uses.

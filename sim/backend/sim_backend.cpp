@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "sim/backend/step_input.h"
 
 namespace servetwin {
 
@@ -147,12 +148,7 @@ Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
                         replica.line.host_ns);
     }
   }
-  StepInput input;
-  input.shape = &shape;
-  input.replica = plan.replica;
-  input.step = plan.step;
-  if (!plan.entries.empty()) input.first_request = plan.entries.front().request;
-  if (plan.entries.empty() && !plan.rows.empty()) input.first_request = plan.rows.front().request;
+  const StepInput input = step_input(plan, model, rows_);
   if (cluster_->at(plan.replica).state().config.in_flight.depth == 1) return model.step_time(input);
   const StepCost full = model.step(input);
   const double host_ns = full.ops[static_cast<std::size_t>(OpClass::kHost)].ns;

@@ -87,6 +87,7 @@ class SimBackend final : public Backend {
   std::vector<Time> tokeniser_free_;
   FlatMap<std::uint32_t, std::int64_t> outputs_;  // true output lengths of requests in flight
   std::vector<RequestId> stops_;
+  std::vector<PrefillRow> rows_;  // of the step that is priced
   WorkloadItem item_;
   Time arrival_ = kTimeNever;  // of the source's next item
   bool reacts_ = false;        // ends may change it

@@ -94,7 +94,7 @@ TEST_CASE("host time grows with steps, rows and admissions as configured") {
   const auto cost =
       rig.cost({{"step", "1ms"}, {"sequence", "10us"}, {"new_sequence", "100us"}, {"prefill_step", "2ms"}});
   CHECK(part(cost_of(*cost, decode_shape(50, 10)), OpClass::kHost).ns == 1.5e6);
-  StepShape shape = with_prefill(decode_shape(50, 10), 100, 0);
+  StepShape shape = with_prefill(decode_shape(50, 10), 100, 0).shape;
   shape.new_sequences = 1;
   CHECK(part(cost_of(*cost, shape), OpClass::kHost).ns == 1e6 + 51 * 1e4 + 1e5 + 2e6);
 }
@@ -116,7 +116,7 @@ TEST_CASE("without a graph the host's launches show where products are short") {
   const double graph = part(cost_of(*cost, shape), OpClass::kLaunch).ns;
   shape.graph_size = 0;
   CHECK(part(cost_of(*cost, shape), OpClass::kLaunch).ns > graph + 20e6);
-  const StepShape prefill = with_prefill({}, 8192, 0);
+  const TestStep prefill = with_prefill({}, 8192, 0);
   CHECK(part(cost_of(*cost, prefill), OpClass::kLaunch).ns == 32 * (6e3 + 5e3));
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("every number of model, device and engine enters the profile's hash") 
 TEST_CASE("rules are told the same times that the simulation uses") {
   const auto cost = Rig().cost();
   const CostEstimator estimator(*cost);
-  const StepShape shape = with_prefill(decode_shape(8, 500), 300, 10);
+  const StepShape shape = with_prefill(decode_shape(8, 500), 300, 10).shape;
   CHECK(estimator.estimate(shape) == time_of(*cost, shape));
   CHECK(estimator.profile_hash() == cost->profile_hash());
 }

@@ -81,19 +81,25 @@ class TestFile {
   std::string path_;
 };
 
-inline Duration time_of(const CostModel& cost, const StepShape& shape) {
-  StepInput input;
-  input.shape = &shape;
-  input.step = StepId{1};
-  return cost.step_time(input);
-}
+// A step: its shape, and its prefill rows one by one.
+struct TestStep {
+  StepShape shape;
+  std::vector<PrefillRow> prefill_rows;
 
-inline StepCost cost_of(const CostModel& cost, const StepShape& shape) {
-  StepInput input;
-  input.shape = &shape;
-  input.step = StepId{1};
-  return cost.step(input);
-}
+  TestStep() = default;
+  TestStep(const StepShape& decode_only) : shape(decode_only) {}  // NOLINT(google-explicit-constructor)
+
+  StepInput input() const {
+    StepInput result;
+    result.shape = &shape;
+    result.step = StepId{1};
+    result.prefill_rows = prefill_rows;
+    return result;
+  }
+};
+
+inline Duration time_of(const CostModel& cost, const TestStep& step) { return cost.step_time(step.input()); }
+inline StepCost cost_of(const CostModel& cost, const TestStep& step) { return cost.step(step.input()); }
 
 inline const OpCost& part(const StepCost& cost, OpClass op) { return cost.ops[static_cast<std::size_t>(op)]; }
 
@@ -107,7 +113,8 @@ inline StepShape decode_shape(std::int64_t rows, std::int64_t context_each) {
 }
 
 // One row more, computing `q` tokens after `context`.
-inline StepShape with_prefill(StepShape shape, std::int64_t q, std::int64_t context) {
+inline TestStep with_prefill(TestStep step, std::int64_t q, std::int64_t context) {
+  StepShape& shape = step.shape;
   shape.tokens += q;
   shape.sequences += 1;
   shape.prefill_sequences += 1;
@@ -116,25 +123,26 @@ inline StepShape with_prefill(StepShape shape, std::int64_t q, std::int64_t cont
   shape.prefill_q_squared += q * q;
   shape.max_context = std::max(shape.max_context, q + context);
   shape.graph_size = 0;
-  return shape;
+  step.prefill_rows.push_back({q, context});
+  return step;
 }
 
-// The n-th of a fixed series of shapes: 1 to 256 decode rows, or none, with up to 4 prefill rows.
-inline StepShape random_shape(std::uint64_t n) {
+// The n-th of a fixed series of steps: 1 to 256 decode rows, or none, with up to 4 prefill rows.
+inline TestStep random_step(std::uint64_t n) {
   const StreamKey key{1, Stream::kTest, n};
   std::uint32_t index = 0;
   const auto below = [&](std::int64_t bound) {
     return static_cast<std::int64_t>(draw_u64(key, index++) % static_cast<std::uint64_t>(bound));
   };
-  StepShape shape = decode_shape(1 + below(256), 1 + below(8192));
-  if (below(8) == 0) shape = StepShape{};
-  const std::int64_t prefills = shape.sequences == 0 ? 1 + below(4) : below(5);
+  TestStep step = decode_shape(1 + below(256), 1 + below(8192));
+  if (below(8) == 0) step = TestStep{};
+  const std::int64_t prefills = step.shape.sequences == 0 ? 1 + below(4) : below(5);
   for (std::int64_t i = 0; i < prefills; ++i) {
-    shape = with_prefill(shape, 1 + below(2048), below(8192));
-    shape.sampled_rows += below(2);
-    shape.new_sequences += below(2);
+    step = with_prefill(step, 1 + below(2048), below(8192));
+    step.shape.sampled_rows += below(2);
+    step.shape.new_sequences += below(2);
   }
-  return shape;
+  return step;
 }
 
 }  // namespace servetwin
