@@ -18,6 +18,7 @@
 #include "engine/metrics/timeline.h"
 #include "generated/servetwin_build.h"
 #include "scenarios/assemble.h"
+#include "scenarios/run_world.h"
 
 namespace servetwin {
 namespace {
@@ -78,17 +79,14 @@ class Run {
   RunResult go() {
     if (!options_.out.empty()) open_files();
     Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
-    SimBackend backend(*parts_.source, {parts_.cost.get()}, parts_.sim);
-    backend.attach(cluster);
-    if (parts_.warm) warm_caches(*parts_.warm, cluster);
-    serve(cluster, backend);
-    if (backend.interrupted()) {
+    const WorldOutcome outcome = world().serve(cluster, parts_, streamed_.journal.get(), options_.stop);
+    if (outcome.interrupted) {
       result_.state = RunState::kInterrupted;
     } else if (cluster.unfinished() > 0) {
       result_.state = RunState::kStalled;
       result_.stalled = cluster.stalled(kStalledShown);
     }
-    result_.steps = backend.num_steps();
+    result_.steps = outcome.steps;
     recorder_.finish(monitor_.end(), result_.state);
     result_.report = make_report(recorder_);
     fill_provenance(cluster);
@@ -98,6 +96,7 @@ class Run {
   }
 
  private:
+  RunWorld& world() { return options_.world != nullptr ? *options_.world : simulated_; }
   std::uint64_t seed() const { return static_cast<std::uint64_t>(scenario_.spec().seed); }
 
   std::vector<Observer*> observers() {
@@ -188,7 +187,7 @@ class Run {
     from.scenario_hash = scenario_hash(scenario_);
     from.workload = parts_.source->describe();
     from.trace_hash = facts.content;
-    from.cost_model = parts_.cost->describe();
+    from.cost_model = world().describe(parts_);
     from.profile_hash = to_hex(parts_.cost->profile_hash());
     from.memory = scenario_.memory ? to_text(*scenario_.memory) : "num_blocks as given";
     from.model = scenario_.model.name;
@@ -196,7 +195,7 @@ class Run {
     from.events = static_cast<std::int64_t>(cluster.num_events());
     from.decisions_digest = cluster.decisions_digest();
     from.timeline_digest = cluster.timeline_digest();
-    from.evidence = {{to_string(parts_.cost->evidence()), 1.0}};
+    from.evidence = {{world().evidence(parts_), 1.0}};
     from.oracle = facts.uses_oracle;
     from.closed_loop = facts.closed_loop;
     if (!scenario_.spec().front_end.is_modelled()) from.not_modelled.emplace_back("front-end time");
@@ -221,6 +220,7 @@ class Run {
   RunParts parts_;
   Recorder recorder_;
   RunMonitor monitor_;
+  SimulatedWorld simulated_;
   StreamedFiles streamed_;
   RunResult result_;
 };

@@ -1,4 +1,4 @@
-// Simulates a scenario and writes the files of the run.
+// Runs a scenario, simulated or in the world given, and writes the files of the run.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "scenarios/scenario.h"
 
 namespace servetwin {
+
+class RunWorld;  // scenarios/run_world.h
 
 struct RunProgress {
   Time now = kTimeZero;
@@ -31,6 +33,7 @@ struct RunOptions {
   std::function<void(const RunProgress&)> progress;  // called now and then
   const volatile bool* stop = nullptr;               // becomes true when the run shall end early
   std::vector<Observer*> observers;                  // told after the recorder
+  RunWorld* world = nullptr;                         // null: the run is simulated
 };
 
 struct RunResult {

@@ -32,6 +32,8 @@ enum class Stream : std::uint16_t {
   kRateModulation = 22,  // state changes of a bursty arrival process
   kSlowReaders = 23,     // which clients read slowly
   kMaxTokens = 24,       // the limit a client asks for
+  kWeights = 25,         // random weights of a model
+  kSampling = 26,        // which token is chosen
   kTest = 0xfffe,        // tests only
 };
 

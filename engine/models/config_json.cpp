@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 64;
 constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr double kMaxNumber = 1e12;
 constexpr std::uintmax_t kMaxConfigBytes = 16U << 20U;
 
 [[noreturn]] void fail(const std::string& file,
@@ -74,6 +75,16 @@ class Reader {
       fail(file_, kCodeMissing, "is missing", "a Hugging Face config.json has it", *names.begin());
     }
     return checked(*value, *names.begin());
+  }
+
+  double number(std::initializer_list<const char*> names, double absent) const {
+    const Json* value = find(names);
+    if (value == nullptr) return absent;
+    const double number = value->is_number() ? value->get<double>() : 0.0;
+    const bool in_range = number > 0 && number <= kMaxNumber;
+    if (!in_range)
+      fail(file_, kCodeOutOfRange, "is " + value->dump(), "a number above 0, at most 1e12", *names.begin());
+    return number;
   }
 
   bool flag(const char* name, bool absent) const {
@@ -151,6 +162,33 @@ void read_details(const Reader& in, ModelSpec& model) {
   model.dtype = *known;
 }
 
+RopeType rope_type(const std::string& name) {
+  if (name == "default") return RopeType::kDefault;
+  if (name == "linear") return RopeType::kLinear;
+  if (name == "dynamic") return RopeType::kDynamic;
+  if (name == "yarn") return RopeType::kYarn;
+  return name == "llama3" ? RopeType::kLlama3 : RopeType::kOther;
+}
+
+void read_rope(const Reader& in, ModelSpec& model) {
+  RopeSpec& rope = model.rope;
+  rope.theta = in.number({"rope_theta"}, rope.theta);
+  const Json* scaling = in.find({"rope_scaling", "rope_parameters"});
+  if (scaling == nullptr) return;
+  if (!scaling->is_object()) fail(in.file(), kCodeWrongType, "is no object", "", "rope_scaling");
+  const Reader part(*scaling, in.file());
+  const std::string name = part.text({"rope_type", "type"});
+  if (!name.empty()) rope.type_name = name;
+  rope.type = rope_type(rope.type_name);
+  rope.theta = part.number({"rope_theta"}, rope.theta);
+  rope.factor = part.number({"factor"}, rope.factor);
+  rope.original_max_position = part.number({"original_max_position_embeddings"}, 0);
+  rope.low_freq_factor = part.number({"low_freq_factor"}, rope.low_freq_factor);
+  rope.high_freq_factor = part.number({"high_freq_factor"}, rope.high_freq_factor);
+  rope.beta_fast = part.number({"beta_fast"}, rope.beta_fast);
+  rope.beta_slow = part.number({"beta_slow"}, rope.beta_slow);
+}
+
 ModelSpec spec_from(const Json& root, const std::string& file) {
   ModelSpec model;
   const auto archs = root.find("architectures");
@@ -170,6 +208,8 @@ ModelSpec spec_from(const Json& root, const std::string& file) {
   read_attention(in, model);
   read_experts(in, model);
   read_details(in, model);
+  model.norm_epsilon = in.number({"rms_norm_eps"}, model.norm_epsilon);
+  read_rope(in, model);
   const std::string problem = problem_of(model);
   if (!problem.empty()) fail(file, kCodeInconsistent, problem);
   return model;

@@ -28,6 +28,21 @@ struct MlaSpec {
   std::int64_t v_head_dim = 0;
 };
 
+enum class RopeType : std::uint8_t { kDefault, kLinear, kDynamic, kYarn, kLlama3, kOther };
+
+// Rotary embeddings; figures that a type does not use stay at their defaults.
+struct RopeSpec {
+  RopeType type = RopeType::kDefault;
+  std::string type_name = "default";  // as config.json says
+  double theta = 10'000;
+  double factor = 1;
+  double original_max_position = 0;  // 0: max_position
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  double beta_fast = 32;
+  double beta_slow = 1;
+};
+
 struct ModelSpec {
   std::string name;
   std::string arch;  // architectures[0] of config.json
@@ -43,6 +58,8 @@ struct ModelSpec {
   bool tied_embeddings = false;
   bool qkv_bias = false;
   bool qk_norm = false;        // an RMS norm of head_dim on queries and keys, as in Qwen3
+  double norm_epsilon = 1e-5;
+  RopeSpec rope;
   DType dtype = DType::kBF16;  // of the weights as published
   MoeSpec moe;
   MlaSpec mla;

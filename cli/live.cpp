@@ -1,0 +1,135 @@
+// live: runs a scenario on the real executor and writes the same files as simulate, the journal always.
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cli/stop_signal.h"
+#include "cli/verb.h"
+#include "engine/base/unit_text.h"
+#include "engine/metrics/output_file.h"
+#include "engine/metrics/summary.h"
+#include "scenarios/live_world.h"
+#include "scenarios/run.h"
+
+namespace servetwin {
+namespace {
+
+// Collects what was generated, by request. A token that was discarded is put out again under its index.
+class TokenCollector {
+ public:
+  void take(const OutputToken& token) {
+    const std::lock_guard lock(mutex_);
+    std::vector<TokenId>& ids = outputs_[token.request];
+    const auto index = static_cast<std::size_t>(token.index);
+    if (ids.size() <= index) ids.resize(index + 1, -1);
+    ids[index] = token.sampled.token;
+  }
+
+  // A line of JSON for each request that got a token, by id.
+  std::string text() const {
+    std::string text;
+    for (const auto& [request, ids] : outputs_) {
+      text += fmt::format("{{\"request\":{},\"tokens\":[{}]}}\n", raw(request), fmt::join(ids, ","));
+    }
+    return text;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<RequestId, std::vector<TokenId>> outputs_;
+};
+
+class Live final : public Verb {
+ public:
+  using Verb::Verb;
+
+  void declare(Arguments& arguments) override {
+    arguments.word("SCENARIO", scenario_,
+                   "A scenario file, - for standard input, or a shipped scenario's name.");
+    arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
+    arguments.option("--out", "DIR", options_.out, "Folder for the run's files; by default runs/NAME-live.");
+    arguments.flag("--force", options_.force, "Replaces the files of an earlier run in that folder.");
+    arguments.flag("--steps", options_.steps, "Also writes steps.csv: a line for each step.");
+    arguments.flag("--tokens", tokens_, "Also writes tokens.jsonl: the token ids of each answer.");
+    arguments.flag("--json", json_, "Prints summary.json on standard output instead of sentence and table.");
+    arguments.option("--threads", "N", threads_, "Threads that compute, per replica; by default 1.");
+    arguments.option("--temperature", "T", temperature_, "0, the default: the most likely token.");
+  }
+
+  ExitCode run(Terminal& terminal) override {
+    LiveWorldOptions world_options;
+    world_options.threads = static_cast<int>(whole("--threads", threads_, 1, 256));
+    world_options.sampling.temperature = static_cast<float>(temperature());
+    const Scenario scenario = load_scenario(scenario_, overrides_);
+    world_options.sampling.seed = static_cast<std::uint64_t>(scenario.spec().seed);
+    if (options_.out.empty()) options_.out = "runs/" + scenario.document.metadata.name + "-live";
+    TokenCollector collector;
+    if (tokens_) world_options.sink = [&collector](const OutputToken& token) { collector.take(token); };
+    LiveWorld world(scenario, std::move(world_options));
+    catch_stop_signals();
+    options_.stop = stop_requested();
+    options_.journal = true;
+    options_.plain_loop = true;
+    options_.world = &world;
+    RunResult result = run_scenario(scenario, options_);
+    if (tokens_) {
+      result.files.push_back((std::filesystem::path(options_.out) / "tokens.jsonl").string());
+      write_file(result.files.back(), collector.text());
+    }
+    print(result, terminal);
+    if (result.state == RunState::kInterrupted) {
+      terminal.err("interrupted: the files hold what ran until then, marked incomplete\n");
+      return static_cast<ExitCode>(128 + stop_signal());
+    }
+    if (result.state != RunState::kStalled) return ExitCode::kOk;
+    terminal.err("verdict: stalled\n");
+    return ExitCode::kVerdictFailed;
+  }
+
+ private:
+  static std::int64_t whole(const char* option, const std::string& text, std::int64_t least, std::int64_t most) {
+    const auto value = parse_integer(text);
+    if (!value || *value.value < least || *value.value > most) {
+      throw UsageError(
+          fmt::format("servetwin live: {} takes a whole number from {} to {}, not {}", option, least, most, text));
+    }
+    return *value.value;
+  }
+
+  double temperature() const {
+    const auto value = parse_decimal(temperature_);
+    if (!value || *value.value < 0 || *value.value > 100) {
+      throw UsageError("servetwin live: --temperature takes a number from 0 to 100, not " + temperature_);
+    }
+    return *value.value;
+  }
+
+  void print(const RunResult& result, Terminal& terminal) const {
+    if (json_) {
+      terminal.out(summary_json(result.report, result.provenance));
+      return;
+    }
+    terminal.out(terminal.bold(answer_sentence(result.report, result.deployment)) + "\n\n");
+    terminal.out(answer_table(result.report) + '\n');
+    terminal.out("files:\n");
+    for (const std::string& file : result.files) terminal.out("  " + file + '\n');
+    terminal.out("next: servetwin parity " + options_.out + '\n');
+  }
+
+  std::string scenario_;
+  std::string threads_ = "1";
+  std::string temperature_ = "0";
+  ScenarioOverrides overrides_;
+  RunOptions options_;
+  bool tokens_ = false;
+  bool json_ = false;
+};
+
+const Registered<Verb, Live> kLive{"live", "Runs a scenario on a real model instead of simulating it."};
+
+}  // namespace
+}  // namespace servetwin

@@ -1,0 +1,110 @@
+// Gather inputs, run the model, sample row by row.
+#include "engine/live/model_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+
+ModelRunner::ModelRunner(const ModelSpec& spec,
+                         const LlamaWeights& weights,
+                         const RunnerOptions& options,
+                         ContentText& text,
+                         Sink sink)
+    : model_(spec, weights, options.max_model_len, options.threads),
+      cache_(spec, options.num_blocks, options.block_size),
+      text_(text),
+      sink_(std::move(sink)),
+      cached_tokens_(static_cast<std::size_t>(cache_.slots()), -1) {}
+
+void ModelRunner::start(SequenceStart start) {
+  Sequence sequence;
+  sequence.tokens = start.prompt;
+  const RequestId request = start.request;
+  sequence.start = std::move(start);
+  const bool is_new = sequences_.emplace(request, std::move(sequence)).second;
+  CHECK_INVARIANT(is_new, raw(request));
+}
+
+const std::vector<TokenId>& ModelRunner::tokens(RequestId request) const {
+  return sequences_.at(request).tokens;
+}
+
+void ModelRunner::truncate(RequestId request, std::int64_t outputs) {
+  const auto found = sequences_.find(request);
+  if (found == sequences_.end()) return;
+  found->second.ended = false;
+  std::vector<TokenId>& tokens = found->second.tokens;
+  tokens.resize(std::min(tokens.size(), found->second.start.prompt.size() + static_cast<std::size_t>(outputs)));
+}
+
+// A prefix hit is believed by the core because hashes are equal; here the tokens themselves are compared.
+void ModelRunner::check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const {
+  const std::int64_t size = cache_.block_size();
+  for (std::int64_t position = 0; position < batch.rows[row].context.value; ++position) {
+    const auto entry = static_cast<std::size_t>(batch.table_starts[row] + position / size);
+    const std::int64_t slot = batch.block_tables[entry] * size + position % size;
+    const TokenId cached = cached_tokens_[static_cast<std::size_t>(slot)];
+    CHECK_INVARIANT(cached == sequence.tokens[static_cast<std::size_t>(position)],
+                    raw(batch.rows[row].request), position, cached);
+  }
+}
+
+void ModelRunner::gather(const StepBatch& batch) {
+  inputs_.clear();
+  for (const StepRow& row : batch.rows) {
+    Sequence& sequence = sequences_.at(row.request);
+    const auto end = static_cast<std::size_t>((row.context + row.tokens).value);
+    CHECK_INVARIANT(end <= sequence.tokens.size(), raw(row.request), end, sequence.tokens.size());
+    const auto first = sequence.tokens.begin();
+    inputs_.insert(inputs_.end(), first + row.context.value, first + static_cast<std::ptrdiff_t>(end));
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    cached_tokens_[static_cast<std::size_t>(batch.slots[i])] = inputs_[i];
+  }
+}
+
+std::vector<RequestId> ModelRunner::run(const StepBatch& batch) {
+  gather(batch);
+  for (std::size_t row = 0; row < batch.rows.size(); ++row) {
+    Sequence& sequence = sequences_.at(batch.rows[row].request);
+    if (batch.rows[row].context.value != sequence.written) check_reused(batch, row, sequence);
+    sequence.written = batch.seq_lens[row];
+  }
+  const float* logits = model_.forward(batch, inputs_, cache_);
+  std::vector<RequestId> stopped;
+  for (const StepRow& row : batch.rows) {
+    if (!row.sampled) continue;
+    Sequence& sequence = sequences_.at(row.request);
+    const auto prompt = static_cast<std::int64_t>(sequence.start.prompt.size());
+    const std::int64_t output = static_cast<std::int64_t>(sequence.tokens.size()) - prompt;
+    const TextPlace& place = sequence.start.place;
+    const SamplingContext context{&sequence.tokens, prompt, place.stream,
+                                  static_cast<std::uint32_t>(place.offset + output)};
+    if (emit(sequence, sampler_.sample(logits, model_.spec().vocab, sequence.start.sampling, context))) {
+      stopped.push_back(row.request);
+    }
+    logits += model_.spec().vocab;
+  }
+  std::sort(stopped.begin(), stopped.end());
+  return stopped;
+}
+
+// Whether the request ends with this token.
+bool ModelRunner::emit(Sequence& sequence, SampledToken sampled) {
+  const TokenId token = sampled.token;
+  const auto index = static_cast<std::int64_t>(sequence.tokens.size() - sequence.start.prompt.size());
+  sequence.tokens.push_back(token);
+  // The row of a step that was planned before the end was known: nobody waits for its token.
+  if (sequence.ended) return false;
+  const TextPlace& place = sequence.start.place;
+  if (place.shared) text_.put_generated(place.stream, place.offset + index, token);
+  if (sink_) sink_({sequence.start.request, index, std::move(sampled)});
+  sequence.ended =
+      index + 1 == sequence.start.stop_after || stops(sequence.start.sampling, token, index + 1);
+  return sequence.ended;
+}
+
+}  // namespace servetwin

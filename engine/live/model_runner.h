@@ -1,0 +1,89 @@
+// Runs steps on one replica's model: keeps the sequences' tokens, feeds rows, samples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "engine/decoding/sampler.h"
+#include "engine/live/content_text.h"
+#include "engine/live/kv_pool.h"
+#include "engine/live/llama_model.h"
+#include "engine/live/step_batch.h"
+
+namespace servetwin {
+
+inline constexpr std::int64_t kNoStop = std::numeric_limits<std::int64_t>::max();
+
+// What the runner must know of a request before its first row.
+struct SequenceStart {
+  RequestId request = kNoRequest;
+  std::vector<TokenId> prompt;
+  SamplingParams sampling;
+  std::int64_t stop_after = kNoStop;  // ends with this output, whatever it is
+  TextPlace place;
+};
+
+// Goes to the client, never to the core.
+struct OutputToken {
+  RequestId request = kNoRequest;
+  std::int64_t index = 0;  // among the request's outputs, from 0
+  SampledToken sampled;
+};
+
+struct RunnerOptions {
+  Tokens block_size{16};
+  Blocks num_blocks{};
+  Tokens max_model_len{};
+  int threads = 1;
+};
+
+// Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's
+// input token was sampled by then, also where its step was planned before that (two steps in flight).
+class ModelRunner {
+ public:
+  // Told of each output as soon as it is sampled, on the runner's thread. May be empty.
+  using Sink = std::function<void(const OutputToken&)>;
+
+  // Weights and text must outlive it.
+  ModelRunner(const ModelSpec& spec,
+              const LlamaWeights& weights,
+              const RunnerOptions& options,
+              ContentText& text,
+              Sink sink);
+
+  void start(SequenceStart start);
+  // Returns the requests that end with this step, in order of id.
+  std::vector<RequestId> run(const StepBatch& batch);
+  // Goes back to `outputs` outputs: what was sampled since is discarded.
+  void truncate(RequestId request, std::int64_t outputs);
+  void forget(RequestId request) { sequences_.erase(request); }
+
+  std::size_t num_sequences() const { return sequences_.size(); }
+  const std::vector<TokenId>& tokens(RequestId request) const;
+
+ private:
+  struct Sequence {
+    SequenceStart start;
+    std::vector<TokenId> tokens;  // prompt and outputs
+    std::int64_t written = 0;     // tokens whose KV it had after its last row
+    bool ended = false;
+  };
+
+  void gather(const StepBatch& batch);
+  void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
+  bool emit(Sequence& sequence, SampledToken sampled);
+
+  LlamaModel model_;
+  KvPool cache_;
+  ContentText& text_;
+  Sink sink_;
+  Sampler sampler_;
+  std::map<RequestId, Sequence> sequences_;
+  std::vector<TokenId> inputs_;
+  std::vector<TokenId> cached_tokens_;  // by slot: whose key and value it holds; -1: never written
+};
+
+}  // namespace servetwin

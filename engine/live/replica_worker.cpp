@@ -1,0 +1,53 @@
+// A queue and a loop.
+#include "engine/live/replica_worker.h"
+
+#include <utility>
+
+namespace servetwin {
+
+ReplicaWorker::ReplicaWorker(ReplicaId replica,
+                             std::unique_ptr<ModelRunner> runner,
+                             std::function<void(StepResult)> done)
+    : replica_(replica), runner_(std::move(runner)), done_(std::move(done)), thread_([this] { work(); }) {}
+
+ReplicaWorker::~ReplicaWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ReplicaWorker::push(Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(std::move(command));
+  }
+  changed_.notify_one();
+}
+
+struct ReplicaWorker::Handler {
+  ReplicaWorker& worker;
+
+  void operator()(SequenceStart& sequence) const { worker.runner_->start(std::move(sequence)); }
+  void operator()(const StepBatch& batch) const {
+    worker.done_({worker.replica_, batch.step, worker.runner_->run(batch)});
+  }
+  void operator()(const Truncate& cut) const { worker.runner_->truncate(cut.request, cut.outputs); }
+  void operator()(const Forget& gone) const { worker.runner_->forget(gone.request); }
+};
+
+void ReplicaWorker::work() {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopping_ || !commands_.empty(); });
+    if (stopping_) return;
+    Command command = std::move(commands_.front());
+    commands_.pop_front();
+    lock.unlock();
+    std::visit(Handler{*this}, command);
+  }
+}
+
+}  // namespace servetwin

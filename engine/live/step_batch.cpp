@@ -1,0 +1,53 @@
+// A row's table is its prefix hits followed by its own blocks.
+#include "engine/live/step_batch.h"
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+namespace {
+
+void append_table(const RequestState& state,
+                  std::int64_t needed,
+                  const BlockTables& blocks,
+                  std::vector<std::int32_t>& table) {
+  const std::size_t begin = table.size();
+  const auto full = [&] { return static_cast<std::int64_t>(table.size() - begin) == needed; };
+  for (const KvExtent& hit : state.hits) {
+    for (std::int32_t index = hit.first; index < hit.end && !full(); ++index) {
+      table.push_back(blocks.id(hit.owner, index));
+    }
+  }
+  for (std::int32_t index = state.own_first; index < state.held && !full(); ++index) {
+    table.push_back(blocks.id(state.owner, index));
+  }
+  CHECK_INVARIANT(full(), raw(state.spec.id), needed, table.size() - begin);
+}
+
+}  // namespace
+
+StepBatch make_step_batch(const StepPlan& plan,
+                          const RequestTable& requests,
+                          const BlockTables& blocks,
+                          Tokens block_size) {
+  CHECK_INVARIANT(plan.all_rows, raw(plan.step));
+  const std::int64_t size = block_size.value;
+  StepBatch batch;
+  batch.step = plan.step;
+  batch.rows = plan.rows;
+  batch.cu_seqlens.push_back(0);
+  for (const StepRow& row : plan.rows) {
+    const std::int64_t end = (row.context + row.tokens).value;
+    const std::size_t start = batch.block_tables.size();
+    append_table(requests[requests.find(row.request)], ceil_div(end, size), blocks, batch.block_tables);
+    batch.table_starts.push_back(static_cast<std::int64_t>(start));
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens.value));
+    batch.seq_lens.push_back(static_cast<std::int32_t>(end));
+    for (std::int64_t position = row.context.value; position < end; ++position) {
+      const std::int64_t block = batch.block_tables[start + static_cast<std::size_t>(position / size)];
+      batch.slots.push_back(block * size + position % size);
+    }
+  }
+  return batch;
+}
+
+}  // namespace servetwin

@@ -1,0 +1,33 @@
+// One step as a model runs it: ragged rows, packed tokens, block tables, the slot of every token.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/units.h"
+#include "engine/live/block_tables.h"
+#include "engine/serving/plan.h"
+#include "engine/serving/request_table.h"
+
+namespace servetwin {
+
+struct StepBatch {
+  StepId step{0};
+  std::vector<StepRow> rows;                 // in running order
+  std::vector<std::int32_t> cu_seqlens;      // rows + 1: where each row's tokens begin
+  std::vector<std::int32_t> seq_lens;        // keys of each row after the step
+  std::vector<std::int32_t> block_tables;    // of all rows, one after the other
+  std::vector<std::int64_t> table_starts;    // rows: where each row's table begins
+  std::vector<std::int64_t> slots;           // tokens: block · block_size + offset
+
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
+  std::int64_t num_tokens() const { return cu_seqlens.back(); }
+};
+
+// What the plan's rows are in memory at this moment; the plan must hold every row.
+StepBatch make_step_batch(const StepPlan& plan,
+                          const RequestTable& requests,
+                          const BlockTables& blocks,
+                          Tokens block_size);
+
+}  // namespace servetwin

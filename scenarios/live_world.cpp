@@ -1,0 +1,96 @@
+// Checks what can run, then puts weights, runners and backend together.
+#include "scenarios/live_world.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/base/unit_text.h"
+#include "engine/live/live_backend.h"
+
+namespace servetwin {
+namespace {
+
+constexpr const char* kNotLive = "CFG401";
+constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
+constexpr const char* kRandomModels = "servetwin/";   // catalogue names whose weights are drawn
+
+class LiveCheck {
+ public:
+  explicit LiveCheck(const Scenario& scenario) : scenario_(scenario) {}
+
+  std::vector<Problem> problems() {
+    const ScenarioSpec& spec = scenario_.spec();
+    const std::string reason = why_not_llama(scenario_.model);
+    if (!reason.empty()) add("spec.model", reason, "Llama and Qwen2 shapes run");
+    if (scenario_.model.name.rfind(kRandomModels, 0) != 0) {
+      add("spec.model", "has no weights here: checkpoints are not read yet",
+          "servetwin/tiny-llama-random has weights that are drawn from the seed");
+    }
+    if (spec.layout.tp * spec.layout.pp != 1) add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
+    if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
+    if (spec.front_end.is_modelled()) add("spec.front_end", "a modelled front end is not live", "leave it out");
+    if (scenario_.model.max_position < scenario_.max_model_len().value) {
+      add("spec.engine.max_model_len", "is longer than the model's context",
+          "at most " + std::to_string(scenario_.model.max_position));
+    }
+    const Bytes memory = needed();
+    if (memory > kMaxMemory) {
+      add("spec.engine.num_blocks", "weights and KV blocks take " + std::to_string(memory.value) + " bytes in f32",
+          "at most " + std::to_string(kMaxMemory.value) + "; set engine.num_blocks");
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  void add(const char* path, std::string message, std::string remedy) {
+    problems_.push_back(
+        {kNotLive, SourcePlace{scenario_.source, 0, 0}, path, std::move(message), std::move(remedy)});
+  }
+
+  Bytes needed() const {
+    const Bytes blocks = KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size);
+    return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
+  }
+
+  const Scenario& scenario_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
+    : scenario_(scenario), options_(std::move(options)) {
+  std::vector<Problem> problems = LiveCheck(scenario).problems();
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  weights_ = random_llama_weights(scenario.model, static_cast<std::uint64_t>(scenario.spec().seed));
+}
+
+std::string LiveWorld::describe(const RunParts& /*parts*/) const {
+  return "live: " + scenario_.model.name + " in f32 on the CPU, " + std::to_string(options_.threads) +
+         (options_.threads == 1 ? " thread" : " threads") + " a replica";
+}
+
+WorldOutcome LiveWorld::serve(Cluster& cluster,
+                              RunParts& parts,
+                              JournalWriter* journal,
+                              const volatile bool* stop) {
+  ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
+  const RunnerOptions sizes{scenario_.spec().engine.config.block_size, scenario_.num_blocks(),
+                            scenario_.max_model_len(), options_.threads};
+  std::vector<std::unique_ptr<ModelRunner>> runners;
+  for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
+    runners.push_back(
+        std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
+  }
+  LiveOptions live;
+  live.sampling = options_.sampling;
+  live.journal = journal;
+  live.stop = stop;
+  LiveBackend backend(*parts.source, std::move(runners), text, live);
+  backend.attach(cluster);
+  servetwin::serve(cluster, backend);
+  return {backend.interrupted(), backend.num_steps()};
+}
+
+}  // namespace servetwin

@@ -1,0 +1,38 @@
+// A scenario on the real executor: its traffic by the monotonic clock, its steps on a model that runs here.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/live/model_runner.h"
+#include "scenarios/run_world.h"
+#include "scenarios/scenario.h"
+
+namespace servetwin {
+
+struct LiveWorldOptions {
+  int threads = 1;          // that compute, per replica
+  SamplingParams sampling;  // of every request; lengths are those of the workload
+  // Told of every token as it is sampled, on the replicas' threads.
+  std::function<void(const OutputToken&)> sink;
+};
+
+class LiveWorld final : public RunWorld {
+ public:
+  // Throws ConfigError naming everything in the scenario that the live engine cannot do.
+  LiveWorld(const Scenario& scenario, LiveWorldOptions options);
+
+  WorldOutcome serve(Cluster& cluster,
+                     RunParts& parts,
+                     JournalWriter* journal,
+                     const volatile bool* stop) override;
+  std::string describe(const RunParts& parts) const override;
+  std::string evidence(const RunParts& /*parts*/) const override { return "measured"; }
+
+ private:
+  const Scenario& scenario_;
+  LiveWorldOptions options_;
+  LlamaWeights weights_;
+};
+
+}  // namespace servetwin
