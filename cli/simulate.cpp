@@ -109,13 +109,15 @@ class Simulate final : public Verb {
       return ExitCode::kVerdictFailed;
     }
     if (fail_on_.empty()) return ExitCode::kOk;
-    std::int64_t missed = 0;
+    ExitCode code = ExitCode::kOk;
     for (const ClassReport& one : result.report.classes) {
-      if (one.has_slo) missed += one.outcomes.injected - one.outcomes.in_progress - one.good;
+      if (one.good == one.judged) continue;
+      code = ExitCode::kVerdictFailed;
+      terminal.err(fmt::format("verdict: class {}: {} of {} requests did not meet {}\n", one.name,
+                               format_grouped(one.judged - one.good), format_grouped(one.judged),
+                               slo_text(one.slo)));
     }
-    if (missed == 0) return ExitCode::kOk;
-    terminal.err("verdict: " + format_grouped(missed) + " requests missed their SLO\n");
-    return ExitCode::kVerdictFailed;
+    return code;
   }
 
   std::string scenario_;

@@ -14,6 +14,7 @@
 #include "engine/base/units.h"
 #include "engine/serving/config.h"
 #include "engine/serving/preset.h"
+#include "engine/workload/slo_spec.h"
 
 namespace servetwin {
 
@@ -68,16 +69,6 @@ struct EngineSpec {
   void fields(Visitor& v);
 };
 
-struct SloSpec {
-  std::optional<Duration> ttft;
-  std::optional<Duration> tpot;
-  std::optional<Duration> itl;
-  std::optional<Duration> e2e;
-
-  template <class Visitor>
-  void fields(Visitor& v);
-};
-
 // Times of 0 mean that the front end is not modelled, and the report says so.
 struct FrontEndSpec {
   std::int64_t servers = 1;
@@ -97,6 +88,9 @@ struct RunSpec {
 
   template <class Visitor>
   void fields(Visitor& v);
+  std::string problem() const {
+    return drain && !measure ? "drain follows the measured time: give measure, or leave drain out" : "";
+  }
 };
 
 struct InitialSpec {

@@ -28,23 +28,28 @@ std::string clock_time(Time t) {
   return seconds < 120 ? fmt::format("{:.1f} s", seconds) : fmt::format("minute {:.1f}", seconds / 60);
 }
 
-std::string limits_text(const Slo& slo) {
-  std::vector<std::string> parts;
-  const auto add = [&](const char* name, const std::optional<Duration>& limit) {
-    if (limit) parts.push_back(fmt::format("{} ≤ {}", name, format_duration(*limit)));
-  };
-  add("TTFT", slo.ttft);
-  add("TPOT", slo.tpot);
-  add("ITL", slo.itl);
-  add("E2E", slo.e2e);
-  return parts.empty() ? "the SLO of their class" : join(parts, " and ");
+// Where classes are promised different things: the class that gets the least of its promise.
+std::string worst_class_text(const Report& report) {
+  if (!report.measured.slo.empty()) return "";
+  const ClassReport* worst = nullptr;
+  for (const ClassReport& c : report.classes) {
+    if (c.judged == 0) continue;
+    const bool is_worse = worst == nullptr || static_cast<Int128>(c.good) * worst->judged <
+                                                  static_cast<Int128>(worst->good) * c.judged;
+    if (is_worse) worst = &c;
+  }
+  if (worst == nullptr) return "";
+  return fmt::format(", class {} the least: {} meet {}", worst->name, percent(worst->good, worst->judged),
+                     slo_text(worst->slo));
 }
 
-std::string quality_text(const ClassReport& all) {
-  const std::int64_t ended = all.outcomes.injected - all.outcomes.in_progress;
-  if (ended == 0) return "no measured request ended";
-  if (all.has_slo)
-    return fmt::format("{} of requests meet {}", percent(all.good, ended), limits_text(all.slo));
+std::string quality_text(const Report& report) {
+  const ClassReport& all = report.measured;
+  if (all.outcomes.injected == all.outcomes.in_progress) return "no measured request ended";
+  if (all.judged > 0) {
+    return fmt::format("{} of requests meet {}{}", percent(all.good, all.judged), slo_text(all.slo),
+                       worst_class_text(report));
+  }
   if (all.outcomes.completed == 0) return "no measured request completed";
   return fmt::format("TTFT {} ms and ITL {} ms at p99 (no SLO given)", milliseconds(all.ttft.p99()),
                      milliseconds(all.itl.p99()));
@@ -103,6 +108,18 @@ void add_line(std::string& out, const char* name, const std::string& value) {
 
 }  // namespace
 
+std::string slo_text(const Slo& slo) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::optional<Duration>& limit) {
+    if (limit) parts.push_back(fmt::format("{} ≤ {}", name, format_duration(*limit)));
+  };
+  add("TTFT", slo.ttft);
+  add("TPOT", slo.tpot);
+  add("ITL", slo.itl);
+  add("E2E", slo.e2e);
+  return parts.empty() ? "the SLO of their class" : join(parts, " and ");
+}
+
 std::string answer_sentence(const Report& report, const Deployment& deployment) {
   std::vector<std::string> words;
   for (const std::string* word : {&deployment.devices, &deployment.model, &deployment.load}) {
@@ -116,7 +133,7 @@ std::string answer_sentence(const Report& report, const Deployment& deployment) 
   if (report.state == RunState::kInterrupted) {
     parts.push_back(fmt::format("incomplete, stopped at {}", clock_time(report.end)));
   }
-  parts.push_back(quality_text(report.measured));
+  parts.push_back(quality_text(report));
   parts.push_back(limit_text(report.limit));
   const std::string losses = losses_text(report.measured.outcomes);
   if (!losses.empty()) parts.push_back(losses);
@@ -135,8 +152,7 @@ std::string answer_table(const Report& report) {
     }
     add_latencies(out, c);
     if (c.has_slo) {
-      const std::int64_t ended = c.outcomes.injected - c.outcomes.in_progress;
-      add_line(out, "good", (ended > 0 ? percent(c.good, ended) : "-") + " meet " + limits_text(c.slo));
+      add_line(out, "good", (c.judged > 0 ? percent(c.good, c.judged) : "-") + " meet " + slo_text(c.slo));
     }
   }
   const ClassReport& m = report.measured;

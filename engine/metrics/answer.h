@@ -18,6 +18,9 @@ struct Deployment {
 // memory from minute 41; ...". Shares are rounded down, so 100 % means all. One line without a line break.
 std::string answer_sentence(const Report& report, const Deployment& deployment);
 
+// "TTFT ≤ 500ms and ITL ≤ 50ms"; of an empty SLO, "the SLO of their class".
+std::string slo_text(const Slo& slo);
+
 // Latencies by class, outcomes, load and limits in aligned columns; every line ends with a line break.
 std::string answer_table(const Report& report);
 

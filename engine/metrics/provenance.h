@@ -23,7 +23,8 @@ struct Provenance {
   std::int64_t events = 0;
   std::uint64_t decisions_digest = 0;
   std::uint64_t timeline_digest = 0;
-  // Share of the simulated step time by evidence class: measured, interpolated, extrapolated, analytic.
+  // Share of the simulated step time by evidence class: measured, interpolated, extrapolated, analytic. Time
+  // is not added up by class, so the worst class of the cost model has all of it.
   std::vector<std::pair<std::string, double>> evidence;
   bool oracle = false;       // some rule knew true output lengths
   bool closed_loop = false;  // arrivals waited for answers, so tails are hidden (coordinated omission)

@@ -57,9 +57,11 @@ ClassReport class_report(const GroupStats& group, std::string name) {
 void add_classes(Report& report, const Recorder& recorder) {
   const auto& classes = recorder.options().classes;
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    report.classes.push_back(class_report(recorder.groups()[c], classes[c].name));
-    report.classes.back().slo = classes[c].slo;
-    report.classes.back().has_slo = !classes[c].slo.empty();
+    ClassReport one = class_report(recorder.groups()[c], classes[c].name);
+    one.slo = classes[c].slo;
+    one.has_slo = !one.slo.empty();
+    if (one.has_slo) one.judged = one.outcomes.injected - one.outcomes.in_progress;
+    report.classes.push_back(std::move(one));
   }
   if (classes.size() == 1) {
     report.measured = report.classes.front();
@@ -70,8 +72,10 @@ void add_classes(Report& report, const Recorder& recorder) {
   }
   report.measured.name = "all";
   report.measured.slo = classes.front().slo;
-  for (const TrafficClass& one : classes) {
-    report.measured.has_slo = report.measured.has_slo || !one.slo.empty();
+  report.measured.judged = 0;
+  for (const ClassReport& one : report.classes) {
+    report.measured.judged += one.judged;
+    report.measured.has_slo = report.measured.has_slo || one.has_slo;
     if (!(one.slo == classes.front().slo)) report.measured.slo = {};
   }
 }

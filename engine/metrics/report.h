@@ -33,6 +33,7 @@ struct ClassReport {
   Slo slo;
   bool has_slo = false;  // some limit applies (for all classes together: in any of them)
   Outcomes outcomes;
+  std::int64_t judged = 0;  // that ended, in classes with some limit: what `good` is a part of
   std::int64_t good = 0;
   std::int64_t good_outputs = 0;
   std::int64_t prompts = 0;  // tokens, completed requests

@@ -76,7 +76,7 @@ Json goodput(const ClassReport& c, const Report& report) {
   if (!c.has_slo) return nullptr;
   Json out;
   out["good"] = c.good;
-  out["share"] = or_null(share(c.good, c.outcomes.injected - c.outcomes.in_progress));
+  out["share"] = or_null(share(c.good, c.judged));
   out["requests_per_s"] = report.per_second(c.good);
   out["output_tokens_per_s"] = report.per_second(c.good_outputs);
   return out;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/base/params.h"
+#include "engine/workload/horizon.h"
+#include "engine/workload/slo_spec.h"
 #include "engine/workload/source.h"
 #include "engine/workload/traces/trace_spec.h"
 #include "engine/workload/traffic_spec.h"
@@ -26,21 +28,23 @@ struct ClosedLoopSpec {
   void fields(Visitor& v) {
     v("users", users, "Users; each waits for its answer before it sends again.", Range{1, 1'000'000});
     v("think_time", think_time, "Pause of a user between an answer and the next request.");
-    v("stagger", stagger, "The users start evenly spread over this time.");
+    v("stagger", stagger, "The users start evenly spread over this time.", Range{Duration{0}, kHorizon});
     v("retry_pause", retry_pause, "Least pause after a request that was rejected, timed out or failed.",
-      AtLeast{Duration{1}});
+      Range{Duration{1'000'000}, kHorizon});
   }
 };
 
 struct ClassSpec {
   std::string name;
   double weight = 1;
-  TrafficSpec traffic;  // what is absent here is taken from the workload
+  std::optional<SloSpec> slo;  // what is absent here is taken from the scenario
+  TrafficSpec traffic;         // what is absent here is taken from the workload
 
   template <class Visitor>
   void fields(Visitor& v) {
     v("name", name, "Name of the class in reports and in the class column of traces.", kRequired);
     v("weight", weight, "Share of the arrivals, relative to the other classes.", Range{0.0, 1e9});
+    v("slo", slo, "What counts as good service for this class; limits it leaves out are the scenario's.");
     traffic.fields(v);
   }
 };
@@ -57,8 +61,9 @@ struct WorkloadSpec {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v("num_requests", num_requests, "The workload ends after this many requests.", Range{1, 4'000'000'000});
-    v("duration", duration, "No request arrives at or after this time.", AtLeast{Duration{1}});
+    v("num_requests", num_requests, "The workload ends after this many requests.",
+      Range{std::int64_t{1}, kMaxRequests});
+    v("duration", duration, "No request arrives at or after this time.", Range{Duration{1}, kHorizon});
     v("arrivals", arrivals, "When requests (or conversations) start: {process: poisson, rate: 9/s}.");
     v("closed_loop", closed_loop, "A fixed number of users instead of an arrival process.");
     traffic.fields(v);

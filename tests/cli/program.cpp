@@ -66,6 +66,24 @@ void write_tiny(const Playground& ground) {
                "  cost: {model: replay, durations: step.csv}\n");
 }
 
+void write_tiny_classes(const Playground& ground) {
+  write_tiny(ground);
+  ground.write("classes.csv",
+               "arrival_s,input_tokens,output_tokens,class\n"
+               "0.000000,6000,3,document\n"
+               "0.005000,200,2,chat\n"
+               "0.015000,40,1,chat\n");
+  ground.write("classes.yaml",
+               "extends: tiny.yaml\n"
+               "spec:\n"
+               "  workload:\n"
+               "    trace: classes.csv\n"
+               "    classes:\n"
+               "      - {name: chat, slo: {ttft: 30ms}}\n"
+               "      - name: document\n"
+               "  slo: {ttft: 35ms, e2e: 1s}\n");
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -32,6 +32,8 @@ class Playground {
 
 // A scenario that takes no time to run: three requests, 10 ms a step, in tiny.yaml with its files.
 void write_tiny(const Playground& ground);
+// The same with two classes, chat and document, of which chat has a TTFT of its own that one request misses.
+void write_tiny_classes(const Playground& ground);
 bool contains(const std::string& text, const std::string& part);
 
 }  // namespace servetwin::test

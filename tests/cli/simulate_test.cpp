@@ -77,8 +77,27 @@ TEST_CASE("a missed SLO is exit code 1, but only when asked for") {
   CHECK(ground.run("$S simulate tiny.yaml --set slo.ttft=1ms --force").code == 0);
   const Outcome missed = ground.run("$S simulate tiny.yaml --set slo.ttft=1ms --fail-on slo --force");
   CHECK(missed.code == 1);
-  CHECK(missed.err == "verdict: 3 requests missed their SLO\n");
+  CHECK(missed.err == "verdict: class default: 3 of 3 requests did not meet TTFT ≤ 1ms\n");
   CHECK(ground.run("$S simulate tiny.yaml --fail-on x --force").code == 2);
+}
+
+TEST_CASE("a class that misses its own SLO is named, with what it was promised") {
+  const Playground ground;
+  write_tiny_classes(ground);
+  const Outcome missed = ground.run("$S simulate classes.yaml --fail-on slo");
+  CHECK(missed.code == 1);
+  CHECK(missed.err == "verdict: class chat: 1 of 2 requests did not meet TTFT ≤ 30ms and E2E ≤ 1s\n");
+  CHECK(contains(missed.out,
+                 "66.6 % of requests meet the SLO of their class, class chat the least: 50 % meet "
+                 "TTFT ≤ 30ms and E2E ≤ 1s; "));
+  CHECK(contains(missed.out, "100 % meet TTFT ≤ 35ms and E2E ≤ 1s\n"));
+  const std::string kept = " --set 'workload.classes[0].slo.ttft=35ms'";
+  const Outcome met = ground.run("$S simulate classes.yaml --force --fail-on slo" + kept);
+  CHECK(met.code == 0);
+  CHECK(met.err.empty());
+  const Outcome shown = ground.run("$S config show --resolved classes.yaml");
+  CHECK(contains(shown.out, "spec.workload.classes[0].slo.ttft"));
+  CHECK(contains(shown.out, "classes.yaml:6"));
 }
 
 TEST_CASE("bad input is exit code 2 and names file, line and remedy") {

@@ -157,6 +157,34 @@ TEST_CASE("the answer names the minute since when KV memory limits, and 99.99 % 
         "99.9 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms; the limit is KV memory from minute 2");
 }
 
+TEST_CASE("where classes are promised different things the answer names the one that gets the least") {
+  RecorderOptions options;
+  options.classes = {
+      {"chat", {ms_span(150), {}, {}, {}}}, {"batch", {{}, {}, {}, ms_span(5000)}}, {"free", {}}};
+  Recorder recorder(options);
+  const std::int64_t first_token_ms[] = {100, 200, 4000, 9000};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    RequestSpec spec = spec_of(i, 0);
+    spec.traffic_class = ClassId{static_cast<std::uint8_t>(i == 3 ? 2 : i / 2)};
+    spec.stat_group = stat_group_for(spec.traffic_class, true);
+    arrive(recorder, spec);
+    recorder.on_end(finished(spec, first_token_ms[i], first_token_ms[i] + 10, 2));
+  }
+  recorder.finish(ms_time(9010), RunState::kComplete);
+  const Report report = make_report(recorder);
+  CHECK(answer_sentence(report, {})
+            .find("66.6 % of requests meet the SLO of their class, class chat the least: "
+                  "50 % meet TTFT ≤ 150ms; ") == 0);
+  const std::string table = answer_table(report);
+  CHECK(table.find("50 % meet TTFT ≤ 150ms\n") != std::string::npos);
+  CHECK(table.find("100 % meet E2E ≤ 5s\n") != std::string::npos);
+  const json classes = json::parse(summary_json(report, {}))["classes"];
+  CHECK(classes[0]["goodput"]["share"] == 0.5);
+  CHECK(classes[1]["slo"]["e2e_ms"] == 5000);
+  CHECK(classes[1]["slo"]["ttft_ms"].is_null());
+  CHECK(classes[2]["goodput"].is_null());
+}
+
 TEST_CASE("without an SLO the answer gives figures instead of a share, and a stall is said first") {
   Recorder recorder(RecorderOptions{});
   play_small_run(recorder);

@@ -115,7 +115,15 @@ TEST_CASE("an independent validator accepts the shipped scenarios and refuses br
   for (const std::string& name : shipped_scenarios())
     shipped.push_back(read_input(folder + '/' + name + ".yaml"));
   shipped.emplace_back("extends: quickstart\nspec: {replicas: 4}\n");
+  const std::string chunked = read_input(folder + "/chunked_prefill.yaml");
+  const auto with_slo = [&](const std::string& limits) {
+    const std::string name = "name: chat";
+    REQUIRE(chunked.find(name) != std::string::npos);
+    return std::string(chunked).insert(chunked.find(name) + name.size(), "\n        slo: {" + limits + '}');
+  };
+  shipped.push_back(with_slo("ttft: 300ms"));
   CHECK(validator.verdicts(shipped) == std::string(shipped.size(), 'y'));
+  CHECK(validator.verdicts({with_slo("ttft: 300"), with_slo("tttf: 300ms")}) == "nn");
 
   const std::string good = read_input(folder + "/quickstart.yaml");
   const auto changed = [&](const std::string& from, const std::string& to) {

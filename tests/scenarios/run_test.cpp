@@ -82,6 +82,17 @@ TEST_CASE("the run folder holds all files, and its config gives the same run aga
   CHECK(scenario_hash(again) == first.provenance.scenario_hash);
 }
 
+TEST_CASE("a class keeps the limits of its own SLO and takes the others from the scenario") {
+  const Scenario scenario = load_scenario(
+      "chunked_prefill", {{"workload.duration=5s", "workload.classes[0].slo={ttft: 300ms}"}, {}});
+  const Report report = run_scenario(scenario).report;
+  REQUIRE(report.classes.size() == 2);
+  CHECK(report.classes[0].slo.ttft == Duration{300'000'000});
+  CHECK(report.classes[0].slo.itl == Duration{50'000'000});
+  CHECK(report.classes[1].slo.ttft == Duration{2'000'000'000});
+  CHECK(scenario_hash(parse_scenario(write_scenario(scenario), "c.yaml")) == scenario_hash(scenario));
+}
+
 TEST_CASE("a folder with another run's files is left alone unless forced") {
   const ScratchFolder folder;
   RunOptions options;
