@@ -1,11 +1,14 @@
 // Makes each part of a run from its piece of the scenario and collects what goes wrong.
 #include "scenarios/assemble.h"
 
+#include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/workload/plugin_choice.h"
 #include "scenarios/config_tree.h"
+#include "scenarios/input_text.h"
 
 namespace servetwin {
 namespace {
@@ -19,18 +22,26 @@ void collect(std::vector<Problem>& problems, const Maker& make) {
   }
 }
 
-Slo slo_of(const SloSpec& spec) { return {spec.ttft, spec.tpot, spec.itl, spec.e2e}; }
+// By ClassId: the order in which the workload declares its classes.
+std::vector<TrafficClass> traffic_classes(const Scenario& scenario) {
+  const SloSpec& base = scenario.spec().slo;
+  std::vector<TrafficClass> classes;
+  const auto add = [&](const std::string& name, const SloSpec& slo) {
+    classes.push_back({name, {slo.ttft, slo.tpot, slo.itl, slo.e2e}});
+  };
+  for (const ClassSpec& one : scenario.workload.classes)
+    add(one.name, one.slo.value_or(SloSpec{}).over(base));
+  if (classes.empty()) add("default", base);
+  return classes;
+}
 
-RecorderOptions recorder_options(const Scenario& scenario, const RequestSource& source) {
+RecorderOptions recorder_options(const Scenario& scenario) {
   const RunSpec& run = scenario.spec().run;
   RecorderOptions options;
   options.num_replicas = static_cast<std::size_t>(scenario.spec().replicas);
   options.measure_from = Time{run.warmup};
   if (run.measure) options.measure_to = options.measure_from + *run.measure;
-  options.classes.clear();
-  for (const std::string& name : source.facts().classes)
-    options.classes.push_back({name, slo_of(scenario.spec().slo)});
-  if (options.classes.empty()) options.classes.push_back({"default", slo_of(scenario.spec().slo)});
+  options.classes = traffic_classes(scenario);
   return options;
 }
 
@@ -40,6 +51,8 @@ CostContext cost_context(const Scenario& scenario) {
   context.device = &scenario.device;
   context.tp = static_cast<int>(scenario.spec().layout.tp);
   context.pp = static_cast<int>(scenario.spec().layout.pp);
+  const EngineConfig& engine = scenario.spec().engine.config;
+  context.limits = {engine.max_num_batched_tokens.value, engine.max_num_seqs, scenario.max_model_len().value};
   context.dtype = scenario.spec().engine.dtype;
   context.kv_dtype = scenario.spec().engine.kv_dtype;
   return context;
@@ -53,6 +66,18 @@ std::unique_ptr<RequestSource> warm_source(const Scenario& scenario) {
   ConfigNode trace = *node;
   trace.text = from;
   return make_source(read_workload(trace, ""), 0);
+}
+
+// Before a cost model's reader waits for a pipe, or for the end of a device: any value may name a file.
+void check_cost_files(const ConfigNode& cost) {
+  for (const auto& [key, node] : cost.entries) {
+    std::optional<Problem> problem = node.is_scalar() ? file_problem(node.text) : std::nullopt;
+    std::error_code failed;
+    if (!problem || problem->code != "CFG002" || std::filesystem::is_directory(node.text, failed)) continue;
+    problem->path = node.path;
+    problem->remedy = "name a file; devices and pipes are not read";
+    throw ConfigError(std::move(*problem));
+  }
 }
 
 }  // namespace
@@ -85,6 +110,7 @@ RunParts assemble(const Scenario& scenario) {
   std::vector<Problem> problems;
   collect(problems, [&] { parts.warm = warm_source(scenario); });
   collect(problems, [&] {
+    check_cost_files(spec.cost);
     parts.cost = make_choice<CostModel>(spec.cost, "model", "{model: analytic}", cost_context(scenario));
   });
   collect(problems, [&] { parts.router = make_choice<Router>(spec.router, "name", "round_robin"); });
@@ -97,14 +123,16 @@ RunParts assemble(const Scenario& scenario) {
   parts.make_rules = [rules = spec.engine.rules, parameters = spec.engine.rule_parameters] {
     return make_rules(rules, parameters);
   };
-  parts.recorder = recorder_options(scenario, *source);
+  parts.recorder = recorder_options(scenario);
   if (spec.front_end.is_modelled()) {
     parts.sim.front_end = {static_cast<int>(spec.front_end.servers), spec.front_end.per_request,
                            spec.front_end.per_token};
   }
   const Time end = spec.run.drain ? parts.recorder.measure_to + *spec.run.drain : kTimeNever;
+  const ConfigNode* workload = find_path(scenario.resolved, "spec.workload");
   parts.source =
-      std::make_unique<RunSource>(std::move(source), parts.recorder, end, spec.front_end.is_modelled());
+      std::make_unique<RunSource>(std::move(source), parts.recorder, end, spec.front_end.is_modelled(),
+                                  workload != nullptr ? workload->place : SourcePlace{});
   return parts;
 }
 

@@ -112,6 +112,10 @@ const std::vector<ErrorPage> kPages = {
      "The folder has no config.yaml or no summary.json of this program, so it is not what `servetwin "
      "simulate --out` wrote.",
      "servetwin explain runs/chat request 12"},
+    {"CFG401", "Not possible live",
+     "The scenario asks for something that the simulator has and the live engine has not yet, such as a "
+     "model whose weights cannot be read, several devices a replica or a cache that is warm at the start.",
+     "model: servetwin/tiny-llama-random"},
     {"JRN001", "Not a journal",
      "The file does not begin with the whole header of a journal, as servetwin writes it.",
      "servetwin replay runs/chat/journal.jsonl.zst"},
@@ -135,6 +139,10 @@ const std::vector<ErrorPage> kPages = {
      "The durations of a journal are replayed in another run than the one it was recorded from, and a "
      "step is missing or has no end.",
      "record the run again with --journal"},
+    {"JRN007", "Journal cut off",
+     "The journal's last line, which says how the run ended, is missing: the run was killed or the file not "
+     "copied whole. What is there is replayed and compared, but it is no answer about the run.",
+     "servetwin simulate chat.yaml --out runs/chat --journal --force"},
     {"TRC001", "Trace cannot be read",
      "The trace is missing, a directory, or no regular file. Relative names are looked for beside the "
      "scenario.",
@@ -162,9 +170,19 @@ const std::vector<ErrorPage> kPages = {
      "This arrival process is defined for a fixed number of requests only.",
      "workload: {num_requests: 1000, arrivals: all_at_once}"},
     {"WKL002", "Arrivals too slow",
-     "At this rate the arrivals would take more than a century, which no clock of the simulator can "
-     "hold.",
+     "At this rate the arrivals would take more than a year, which is where the simulator's time ends.",
      "workload: {arrivals: {process: poisson, rate: 9/s}}"},
+    {"WKL003", "Too many arrivals",
+     "Rate and duration together give more than a billion requests, which no run comes to the end of.",
+     "workload: {arrivals: {process: poisson, rate: 9/s}, duration: 1h}"},
+    {"WKL004", "Overloaded without bound",
+     "Requests arrive faster than they are served, for so long that 5,000,000 are in the system at once. No "
+     "server has such a queue, and the figures of a run would only say how long it was.",
+     "engine: {max_queued: 1000}"},
+    {"WKL005", "Time stands still",
+     "Clients send the next request at the very instant of the answer, and answers take no time: a loop of "
+     "users without think time, with a cost model whose steps take 0 ns.",
+     "closed_loop: {users: 8, think_time: {mean: 1s}}"},
 };
 
 }  // namespace

@@ -40,26 +40,12 @@ class FileHandle {
          "a scenario is a few kB; data belong into a trace file that it names");
 }
 
-// FIFOs would block for ever and directories give no text, so the kind is known before anything is read.
-void check_kind(const std::string& path, const struct stat& status) {
-  if (S_ISDIR(status.st_mode)) {
-    refuse(path, "CFG002", "is a directory", "name a file in it");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    refuse(path, "CFG002", "is not a regular file", "name a regular file, or - for standard input");
-  }
-  if (status.st_size > static_cast<off_t>(kMaxInputBytes)) refuse_size(path);
-}
-
 int open_regular(const std::string& path) {
+  if (auto problem = file_problem(path)) throw ConfigError(std::move(*problem));
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    const int why = errno;
-    if (why == ENOENT) refuse(path, "CFG001", "no such file", "check the path");
-    refuse(path, "CFG003", std::string("cannot be read: ") + std::strerror(why),
-           "check the path and its permissions");
+  if (::stat(path.c_str(), &status) == 0 && status.st_size > static_cast<off_t>(kMaxInputBytes)) {
+    refuse_size(path);
   }
-  check_kind(path, status);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     refuse(path, "CFG003", std::string("cannot be read: ") + std::strerror(errno), "check its permissions");
@@ -131,6 +117,22 @@ std::string with_plain_line_ends(const std::string& text, std::size_t start) {
 }
 
 }  // namespace
+
+std::optional<Problem> file_problem(const std::string& path) {
+  const auto problem = [&](const char* code, std::string message, std::string remedy) {
+    return Problem{code, SourcePlace{path, 0, 0}, "", std::move(message), std::move(remedy)};
+  };
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    const int why = errno;
+    if (why == ENOENT) return problem("CFG001", "no such file", "check the path");
+    return problem("CFG003", std::string("cannot be read: ") + std::strerror(why),
+                   "check the path and its permissions");
+  }
+  if (S_ISDIR(status.st_mode)) return problem("CFG002", "is a directory", "name a file in it");
+  if (S_ISREG(status.st_mode)) return std::nullopt;
+  return problem("CFG002", "is not a regular file", "name a regular file, or - for standard input");
+}
 
 std::string read_input(const std::string& path) {
   const bool from_stdin = path == "-";

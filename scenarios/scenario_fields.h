@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/workload/horizon.h"
 #include "scenarios/scenario_spec.h"
 
 namespace servetwin {
@@ -86,14 +87,6 @@ void EngineSpec::fields(Visitor& v) {
 }
 
 template <class Visitor>
-void SloSpec::fields(Visitor& v) {
-  v("ttft", ttft, "Longest time from arrival to the first token.", kPositive);
-  v("tpot", tpot, "Longest mean time for each token after the first.", kPositive);
-  v("itl", itl, "Longest gap between tokens; at most 1 % of a request's gaps may exceed it.", kPositive);
-  v("e2e", e2e, "Longest time from arrival to the last token.", kPositive);
-}
-
-template <class Visitor>
 void FrontEndSpec::fields(Visitor& v) {
   const Range short_time{Duration{0}, Duration{std::chrono::minutes(1)}};
   v("servers", servers, "Requests that the front end works on at once.", Range{1, 65'536});
@@ -103,14 +96,15 @@ void FrontEndSpec::fields(Visitor& v) {
 
 template <class Visitor>
 void RunSpec::fields(Visitor& v) {
-  v("warmup", warmup, "Requests that arrive before this time are simulated but not counted.");
+  const Range spans{Duration{0}, kHorizon};
+  v("warmup", warmup, "Requests that arrive before this time are simulated but not counted.", spans);
   v("measure", measure, "Length of the time after the warm-up whose arrivals count; by default all of it.",
-    kPositive);
+    spans, kPositive);
   v("drain", drain,
     "How long requests go on arriving after the measured time, so that it ends under load; by default as "
     "long as the "
     "workload has some.",
-    AtLeast{Duration{0}});
+    spans);
 }
 
 inline ScenarioSpec::ScenarioSpec() {
@@ -126,9 +120,10 @@ void ScenarioSpec::fields(Visitor& v) {
   v("replicas", replicas, "Copies of the model that serve side by side.", Range{1, 4'096});
   v("layout", layout, "How one replica is spread over devices.");
   v("engine", engine, "Scheduler and KV cache of a replica. Defaults are those of vLLM V1.");
-  v("workload", workload, "The traffic.", kRequired);
+  v("workload", workload, "The traffic: arrivals or users, lengths and a duration; or trace:FILE.",
+    kRequired);
   v("router", router, "Which replica gets a request: NAME, or {name: NAME, its parameters}.");
-  v("slo", slo, "What counts as good service.");
+  v("slo", slo, "What counts as good service, where a class does not say otherwise.");
   v("front_end", front_end, "Work on requests outside the engine. Times of 0 mean that it is not modelled.");
   v("run", run, "Which part of the run counts.");
   v("initial", initial, "State at the start.");

@@ -23,6 +23,8 @@ class ArrivalProcess {
   // The time of the next arrival, in whole nanoseconds fixed at the draw; times do not fall. kTimeNever: no
   // more.
   virtual Time next() = 0;
+  // How many to expect within `span` from the start, or a little more.
+  virtual double expected(Duration span) const = 0;
 };
 
 }  // namespace servetwin

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/params.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 
@@ -16,7 +17,7 @@ struct DurationSpec {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v("mean", mean, "Mean.", Range{Duration{0}, std::chrono::hours(24 * 365)});
+    v("mean", mean, "Mean.", Range{Duration{0}, kHorizon});
     v("cv", cv, "Standard deviation over mean: 0 constant, 1 exponential.", Range{0.0, 100.0});
   }
 };

@@ -24,7 +24,7 @@ SyntheticSource::SyntheticSource(SyntheticParts parts)
 }
 
 Time SyntheticSource::next_arrival() {
-  if (parts_.num_requests && taken_ >= *parts_.num_requests) return kTimeNever;
+  if (taken_ >= parts_.num_requests.value_or(kMaxRequests)) return kTimeNever;
   const Time next = std::min(next_start_, due_.empty() ? kTimeNever : due_.front().at);
   const bool over = parts_.duration && next >= kTimeZero + *parts_.duration;
   return over ? kTimeNever : next;

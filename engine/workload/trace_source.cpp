@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/text.h"
+#include "engine/workload/horizon.h"
 #include "engine/workload/traces/trace_error.h"
 
 namespace servetwin {
@@ -55,7 +56,7 @@ void TraceSource::fill_content(RequestSpec& spec) const {
 void TraceSource::fetch() {
   has_row_ = false;
   const std::int64_t limit =
-      std::min(parts_.spec.max_requests.value_or(INT64_MAX), parts_.num_requests.value_or(INT64_MAX));
+      std::min(parts_.spec.max_requests.value_or(kMaxRequests), parts_.num_requests.value_or(kMaxRequests));
   if (taken_ >= limit) return;
   while (reader_.next(row_)) {
     if (!first_ns_) first_ns_ = row_.time_ns;
@@ -76,18 +77,12 @@ void TraceSource::fetch() {
 // Sets the arrival; false where the run is over by then.
 bool TraceSource::accept(Duration since_start) {
   const double factor = parts_.spec.time_scale / parts_.spec.rate_scale;
-  if (factor == 1) {
-    arrival_ = kTimeZero + since_start;
-  } else {
-    constexpr double kLatestNs = 4e18;
-    const double ns = static_cast<double>(since_start.count()) * factor;
-    if (ns > kLatestNs) {
-      throw trace_error(kCodeTraceRow, parts_.spec.file, row_.line,
-                        "the scaled time is more than 120 years away",
-                        "lower time_scale or raise rate_scale");
-    }
-    arrival_ = kTimeZero + duration_from_ns(ns);
+  const double ns = static_cast<double>(since_start.count()) * factor;
+  if (ns > static_cast<double>(kHorizon.count())) {
+    throw trace_error(kCodeTraceRow, parts_.spec.file, row_.line, "arrives more than a year after the start",
+                      "set end, lower time_scale or raise rate_scale");
   }
+  arrival_ = kTimeZero + (factor == 1 ? since_start : duration_from_ns(ns));
   return !parts_.duration || arrival_ < kTimeZero + *parts_.duration;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/params.h"
+#include "engine/workload/horizon.h"
 #include "engine/workload/mix_spec.h"
 
 namespace servetwin {
@@ -67,10 +68,11 @@ struct TimeoutSpec {
 
   template <class Visitor>
   void fields(Visitor& v) {
+    const Range spans{Duration{0}, kHorizon};
     v("share", share, "Share of requests whose client has these limits.", Range{0.0, 1.0});
-    v("total", total, "Longest time from arrival to the last token.");
-    v("queue", queue, "Longest wait for the first schedule.");
-    v("first_token", first_token, "Longest wait for the first token.");
+    v("total", total, "Longest time from arrival to the last token.", spans);
+    v("queue", queue, "Longest wait for the first schedule.", spans);
+    v("first_token", first_token, "Longest wait for the first token.", spans);
   }
 };
 

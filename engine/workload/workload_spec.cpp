@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "engine/base/ids.h"
+#include "engine/base/text.h"
+#include "engine/base/unit_text.h"
 #include "engine/workload/plugin_choice.h"
 #include "engine/workload/synthetic_source.h"
 #include "engine/workload/trace_source.h"
@@ -93,7 +95,7 @@ struct Classes {
 Classes make_classes(const WorkloadSpec& spec, std::uint64_t seed) {
   Classes result;
   const std::vector<ClassSpec> declared =
-      spec.classes.empty() ? std::vector{ClassSpec{"default", 1, {}}} : spec.classes;
+      spec.classes.empty() ? std::vector{ClassSpec{"default", 1, {}, {}}} : spec.classes;
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const ClassSpec& one = declared[i];
     // Prefix groups that the workload declares are the same for all its classes.
@@ -129,6 +131,18 @@ std::string description_of(const WorkloadSpec& spec, const Classes& classes) {
   return text;
 }
 
+// Before a run that would not end in a lifetime; a number of requests has its own bound.
+void check_count(const WorkloadSpec& spec, const ArrivalProcess& arrivals) {
+  if (spec.num_requests || !spec.duration) return;
+  const double expected = arrivals.expected(*spec.duration);
+  if (expected <= static_cast<double>(kMaxRequests)) return;
+  throw ConfigError(Problem{"WKL003", spec.arrivals.place, spec.arrivals.path,
+                            "about " + format_grouped(static_cast<std::int64_t>(expected)) +
+                                " requests would arrive in " + format_duration(*spec.duration) +
+                                ", more than " + format_grouped(kMaxRequests),
+                            "lower the rate or duration, or set num_requests"});
+}
+
 }  // namespace
 
 std::string WorkloadSpec::problem() const {
@@ -157,6 +171,7 @@ std::unique_ptr<RequestSource> make_source(const WorkloadSpec& spec, std::uint64
                                               spec.arrivals.path};
     parts.arrivals =
         make_choice<ArrivalProcess>(spec.arrivals, "process", "{process: poisson, rate: 9/s}", context);
+    check_count(spec, *parts.arrivals);
   }
   parts.classes = std::move(classes.traffic);
   parts.class_names = std::move(classes.names);

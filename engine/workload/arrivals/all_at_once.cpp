@@ -1,4 +1,6 @@
 // Every request at time zero: a closed batch, what benchmarks call an infinite rate.
+#include <limits>
+
 #include "engine/base/registry.h"
 #include "engine/workload/arrival_process.h"
 
@@ -17,6 +19,7 @@ class AllAtOnce final : public ArrivalProcess {
                               "all_at_once needs the number of requests", "set num_requests"});
   }
   Time next() override { return kTimeZero; }
+  double expected(Duration /*span*/) const override { return std::numeric_limits<double>::infinity(); }
 };
 
 const Registered<ArrivalProcess, AllAtOnce> kAllAtOnce{"all_at_once", "Every request at time zero."};

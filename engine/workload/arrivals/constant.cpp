@@ -13,7 +13,7 @@ class ConstantArrivals final : public ArrivalProcess {
     PerSecond rate;
     template <class Visitor>
     void fields(Visitor& v) {
-      v("rate", rate, "Arrivals a second.", kRequired, kPositive);
+      v("rate", rate, "Arrivals a second.", kRequired, Range{kMinRate, kMaxRate});
     }
   };
   explicit ConstantArrivals(const Params& params) : rate_(params.rate) {}
@@ -23,6 +23,7 @@ class ConstantArrivals final : public ArrivalProcess {
     const Duration since_start = span_of_seconds(static_cast<double>(index_++) / rate_.value);
     return since_start < kHorizon ? kTimeZero + since_start : kTimeNever;
   }
+  double expected(Duration span) const override { return rate_.value * to_seconds(span); }
 
  private:
   PerSecond rate_;

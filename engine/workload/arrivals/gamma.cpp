@@ -15,7 +15,7 @@ class GammaArrivals final : public ArrivalProcess {
     bool normalize = false;
     template <class Visitor>
     void fields(Visitor& v) {
-      v("rate", rate, "Arrivals a second.", kRequired, kPositive);
+      v("rate", rate, "Arrivals a second.", kRequired, Range{kMinRate, kMaxRate});
       v("cv", cv, "Standard deviation of the gaps over their mean; vLLM's burstiness is 1/cv^2.",
         Range{0.01, 100.0});
       v("normalize", normalize,
@@ -31,6 +31,7 @@ class GammaArrivals final : public ArrivalProcess {
                params.normalize,
                context) {}
   Time next() override { return clock_.next(); }
+  double expected(Duration span) const override { return clock_.expected(span); }
 
  private:
   GapClock clock_;

@@ -20,7 +20,7 @@ GapClock::GapClock(GapFunction gap,
                    PerSecond rate,
                    bool normalize,
                    const ArrivalProcess::MakeContext& context)
-    : gap_(std::move(gap)) {
+    : gap_(std::move(gap)), rate_(rate) {
   if (!normalize) return;
   if (!context.num_requests) {
     throw ConfigError(Problem{"WKL001", context.place, context.path + ".normalize",
@@ -30,7 +30,7 @@ GapClock::GapClock(GapFunction gap,
   for (std::int64_t i = 0; i < *context.num_requests; ++i) {
     total_ns_ += gap_(static_cast<std::uint32_t>(i)).count();
     if (Duration{total_ns_} <= kHorizon) continue;
-    throw ConfigError(Problem{"WKL002", context.place, context.path, "the arrivals take more than a century",
+    throw ConfigError(Problem{"WKL002", context.place, context.path, "the arrivals take more than a year",
                               "raise the rate or lower num_requests"});
   }
   target_ns_ = span_of_seconds(static_cast<double>(*context.num_requests) / rate.value).count();

@@ -19,9 +19,11 @@ class GapClock {
   // rate, as `vllm bench serve` does. Throws ConfigError where the number of requests is not known.
   GapClock(GapFunction gap, PerSecond rate, bool normalize, const ArrivalProcess::MakeContext& context);
   Time next();
+  double expected(Duration span) const { return rate_.value * to_seconds(span); }
 
  private:
   GapFunction gap_;
+  PerSecond rate_;
   std::uint32_t index_ = 0;
   std::int64_t sum_ns_ = 0;
   std::int64_t total_ns_ = 0;   // of all gaps, 0: times are the plain sums

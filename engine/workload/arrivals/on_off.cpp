@@ -1,4 +1,5 @@
 // Bursts: Poisson arrivals whose rate switches between two values at exponential times (a two-state MMPP).
+#include <algorithm>
 #include <string>
 
 #include "engine/base/registry.h"
@@ -18,14 +19,17 @@ class OnOffArrivals final : public ArrivalProcess {
     Duration mean_off{0};
     template <class Visitor>
     void fields(Visitor& v) {
-      v("rate_on", rate_on, "Arrivals a second during a burst.", kRequired, kPositive);
-      v("rate_off", rate_off, "Arrivals a second between bursts.");
-      v("mean_on", mean_on, "Mean length of a burst.", kRequired, kPositive);
-      v("mean_off", mean_off, "Mean pause between bursts.", kRequired, kPositive);
+      v("rate_on", rate_on, "Arrivals a second during a burst.", kRequired, Range{kMinRate, kMaxRate});
+      v("rate_off", rate_off, "Arrivals a second between bursts.", Range{PerSecond{0}, kMaxRate});
+      v("mean_on", mean_on, "Mean length of a burst.", kRequired, Range{kMinPhase, kHorizon});
+      v("mean_off", mean_off, "Mean pause between bursts.", kRequired, Range{kMinPhase, kHorizon});
+    }
+    // Of a burst and a pause.
+    double arrivals() const {
+      return rate_on.value * to_seconds(mean_on) + rate_off.value * to_seconds(mean_off);
     }
     std::string problem() const {
-      const double arrivals = rate_on.value * to_seconds(mean_on) + rate_off.value * to_seconds(mean_off);
-      return arrivals < kLeastArrivals ? "a burst and a pause have less than 0.001 arrivals" : "";
+      return arrivals() < kLeastArrivals ? "a burst and a pause have less than 0.001 arrivals" : "";
     }
   };
   OnOffArrivals(const Params& params, const MakeContext& context)
@@ -39,6 +43,11 @@ class OnOffArrivals final : public ArrivalProcess {
       enter(period_ + 1);
     }
     return kTimeNever;
+  }
+  // It begins with a burst.
+  double expected(Duration span) const override {
+    const double cycles = to_seconds(span) / to_seconds(params_.mean_on + params_.mean_off);
+    return params_.arrivals() * cycles + params_.rate_on.value * to_seconds(std::min(span, params_.mean_on));
   }
 
  private:

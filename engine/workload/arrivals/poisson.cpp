@@ -14,7 +14,7 @@ class PoissonArrivals final : public ArrivalProcess {
     bool normalize = false;
     template <class Visitor>
     void fields(Visitor& v) {
-      v("rate", rate, "Arrivals a second.", kRequired, kPositive);
+      v("rate", rate, "Arrivals a second.", kRequired, Range{kMinRate, kMaxRate});
       v("normalize", normalize,
         "Stretch the times so that the last of N is at exactly N/rate (vllm bench serve).");
     }
@@ -26,6 +26,7 @@ class PoissonArrivals final : public ArrivalProcess {
                params.normalize,
                context) {}
   Time next() override { return clock_.next(); }
+  double expected(Duration span) const override { return clock_.expected(span); }
 
  private:
   GapClock clock_;

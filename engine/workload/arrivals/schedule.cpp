@@ -10,16 +10,18 @@
 namespace servetwin {
 namespace {
 
+constexpr Range kRates{PerSecond{0}, kMaxRate};
+
 struct ScheduleStep {
   Duration length{0};
   PerSecond rate;
   std::optional<PerSecond> ramp_to;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("for", length, "How long the step lasts.", kRequired, kPositive);
-    v("rate", rate, "Arrivals a second at its start.", kRequired);
-    v("ramp_to", ramp_to,
-      "Arrivals a second at its end; the rate changes evenly. Without it the rate holds.");
+    v("for", length, "How long the step lasts.", kRequired, Range{kMinPhase, kHorizon});
+    v("rate", rate, "Arrivals a second at its start.", kRequired, kRates);
+    v("ramp_to", ramp_to, "Arrivals a second at its end; the rate changes evenly. Without it the rate holds.",
+      kRates);
   }
 };
 
@@ -33,12 +35,16 @@ class ScheduledArrivals final : public ArrivalProcess {
       v("steps", steps, "The rates, one after the other.", kRequired);
       v("repeat", repeat, "Start again after the last step; without it no more requests come.");
     }
-    std::string problem() const {
-      double arrivals = 0;
+    // Of all steps once.
+    double arrivals() const {
+      double sum = 0;
       for (const ScheduleStep& step : steps) {
-        arrivals += (step.rate.value + step.ramp_to.value_or(step.rate).value) / 2 * to_seconds(step.length);
+        sum += (step.rate.value + step.ramp_to.value_or(step.rate).value) / 2 * to_seconds(step.length);
       }
-      return arrivals < kLeastArrivals ? "all steps together have less than 0.001 arrivals" : "";
+      return sum;
+    }
+    std::string problem() const {
+      return arrivals() < kLeastArrivals ? "all steps together have less than 0.001 arrivals" : "";
     }
   };
   ScheduledArrivals(const Params& params, const MakeContext& context)
@@ -52,6 +58,11 @@ class ScheduledArrivals final : public ArrivalProcess {
       if (params_.repeat && at_ == params_.steps.size()) at_ = 0;
     }
     return kTimeNever;
+  }
+  double expected(Duration span) const override {
+    double length = 0;
+    for (const ScheduleStep& step : params_.steps) length += to_seconds(step.length);
+    return params_.arrivals() * (params_.repeat ? to_seconds(span) / length + 1 : 1);
   }
 
  private:

@@ -24,7 +24,7 @@ class WeibullArrivals final : public ArrivalProcess {
     double shape = 1;
     template <class Visitor>
     void fields(Visitor& v) {
-      v("rate", rate, "Arrivals a second.", kRequired, kPositive);
+      v("rate", rate, "Arrivals a second.", kRequired, Range{kMinRate, kMaxRate});
       v("shape", shape, "Below 1 bursty, 1 Poisson, above 1 regular.", Range{0.05, 100.0});
     }
   };
@@ -37,6 +37,7 @@ class WeibullArrivals final : public ArrivalProcess {
                false,
                context) {}
   Time next() override { return clock_.next(); }
+  double expected(Duration span) const override { return clock_.expected(span); }
 
  private:
   GapClock clock_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/base/params.h"
+#include "engine/workload/horizon.h"
 
 namespace servetwin {
 
@@ -38,7 +39,7 @@ struct TraceSpec {
       Choices<OnBadRow>{{"error", OnBadRow::kError}, {"skip", OnBadRow::kSkip}});
     v("time_scale", time_scale, "Multiplies the times between requests.", Range{1e-6, 1e6});
     v("rate_scale", rate_scale, "Divides the times between requests.", Range{1e-6, 1e6});
-    v("max_requests", max_requests, "Requests taken at most.", AtLeast{1});
+    v("max_requests", max_requests, "Requests taken at most.", Range{std::int64_t{1}, kMaxRequests});
     v("start", start, "Leave out what came earlier than this after the first row; becomes time zero.");
     v("end", end, "Leave out what came at or after this, counted from the first row.");
     v("hash_block", hash_block, "Tokens of one hash id in a Mooncake trace.", Range{1, 1'000'000});
