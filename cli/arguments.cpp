@@ -30,16 +30,26 @@ Arguments::Arguments(const std::string& verb, const std::string& help)
 
 Arguments::~Arguments() = default;
 
+namespace {
+
+// What a variable that was never set leaves behind is no word.
+void refuse_empty(CLI::Option& option) {
+  option.check(
+      [](const std::string& word) { return word.empty() ? std::string("is empty") : std::string(); });
+}
+
+}  // namespace
+
 void Arguments::word(const std::string& name, std::string& value, const std::string& help) {
-  parser_->app.add_option(name, value, help)->required()->type_name("");
+  refuse_empty(*parser_->app.add_option(name, value, help)->required()->type_name(""));
 }
 
 void Arguments::optional_word(const std::string& name, std::string& value, const std::string& help) {
-  parser_->app.add_option(name, value, help)->type_name("");
+  refuse_empty(*parser_->app.add_option(name, value, help)->type_name(""));
 }
 
 void Arguments::words(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  parser_->app.add_option(name, values, help)->required()->type_name("");
+  refuse_empty(*parser_->app.add_option(name, values, help)->required()->type_name(""));
 }
 
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
@@ -52,7 +62,7 @@ void Arguments::option(const std::string& name,
                        std::string& value,
                        const std::string& help) {
   parser_->options.push_back(name);
-  parser_->app.add_option(name, value, help)->type_name(value_name);
+  refuse_empty(*parser_->app.add_option(name, value, help)->type_name(value_name));
 }
 
 void Arguments::repeated(const std::string& name,

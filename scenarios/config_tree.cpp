@@ -19,9 +19,16 @@ struct PathStep {
   std::int64_t index = -1;
 };
 
-[[noreturn]] void refuse_assignment(const std::string& assignment, const std::string& why) {
-  throw ConfigError(Problem{"CFG018", SourcePlace{"--set " + assignment, 0, 0}, "", why,
-                            "write --set key.path=value, for example --set engine.max_num_seqs=64"});
+constexpr const char* kForm = "write --set key.path=value, for example --set engine.max_num_seqs=64";
+
+std::string option_text(const std::string& assignment) {
+  return "--set " + (assignment.empty() ? "''" : assignment);
+}
+
+[[noreturn]] void refuse_assignment(const std::string& assignment,
+                                    const std::string& why,
+                                    const std::string& remedy = kForm) {
+  throw ConfigError(Problem{"CFG018", SourcePlace{option_text(assignment), 0, 0}, "", why, remedy});
 }
 
 std::vector<PathStep> split_path(const std::string& path, const std::string& whole) {
@@ -31,9 +38,12 @@ std::vector<PathStep> split_path(const std::string& path, const std::string& who
     if (path[at] == '[') {
       const std::size_t end = path.find(']', at);
       if (end == std::string::npos || steps.empty())
-        refuse_assignment(whole, "a list index is written name[0]");
+        refuse_assignment(whole, "a list index without its list or its ]",
+                          "an item of a list is written name[0]");
       const auto index = parse_integer(path.substr(at + 1, end - at - 1));
-      if (!index || *index.value < 0) refuse_assignment(whole, "a list index is a number from 0");
+      if (!index || *index.value < 0)
+        refuse_assignment(whole, "a list index that is no number from 0",
+                          "an item of a list is written name[0]");
       steps.push_back({"", *index.value});
       at = end + 1;
       if (at < path.size() && path[at] == '.') ++at;
@@ -41,10 +51,11 @@ std::vector<PathStep> split_path(const std::string& path, const std::string& who
     }
     const std::size_t end = path.find_first_of(".[", at);
     steps.push_back({path.substr(at, end - at), -1});
-    if (steps.back().key.empty()) refuse_assignment(whole, "the path has an empty part");
+    if (steps.back().key.empty()) refuse_assignment(whole, "the key has an empty part: a dot too many");
     at = end == std::string::npos ? path.size() : end + (path[end] == '.' ? 1U : 0U);
   }
-  if (steps.empty() || path.back() == '.') refuse_assignment(whole, "the path has an empty part");
+  if (steps.empty() || path.back() == '.')
+    refuse_assignment(whole, "the key has an empty part: a dot too many");
   return steps;
 }
 
@@ -92,9 +103,10 @@ ConfigNode& entry_of(ConfigNode& node, const std::string& key) {
 
 ConfigNode& item_of(ConfigNode& node, std::int64_t index, const std::string& assignment) {
   const auto count = static_cast<std::int64_t>(node.items.size());
-  if (!node.is_list()) refuse_assignment(assignment, node.path + " is no list");
+  if (!node.is_list()) refuse_assignment(assignment, node.path + " is no list", "leave out the index");
   if (index >= count) {
-    refuse_assignment(assignment, node.path + " has " + std::to_string(count) + " items, numbered from 0");
+    refuse_assignment(assignment, node.path + " has " + std::to_string(count) + " items, numbered from 0",
+                      "write the index of one of them, or the whole list");
   }
   return node.items[static_cast<std::size_t>(index)];
 }
@@ -163,15 +175,22 @@ void overlay(ConfigNode& base, const ConfigNode& over) {
   }
 }
 
-void apply_override(ConfigNode& root, const std::string& assignment) {
+void apply_override(ConfigNode& root, const std::string& assignment, const std::string& above) {
+  constexpr const char* kBlank = " \t\n\r";
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) refuse_assignment(assignment, "is no assignment");
+  if (assignment.find_first_not_of(kBlank) == std::string::npos) refuse_assignment(assignment, "is empty");
+  if (equals == std::string::npos) refuse_assignment(assignment, "has no value");
+  if (equals == 0) refuse_assignment(assignment, "has no key before the =");
   const std::string value = assignment.substr(equals + 1);
-  const SourcePlace place{"--set " + assignment, 0, 0};
-  ConfigNode node;
-  if (value.find_first_not_of(" \t\n\r") != std::string::npos) node = load_yaml_text(value, place.file);
+  if (value.find_first_not_of(kBlank) == std::string::npos) {
+    const std::string key = assignment.substr(0, equals);
+    refuse_assignment(assignment, "has no value after the =",
+                      "write one, or " + key + "=null for the default, as if the key were not there");
+  }
+  const SourcePlace place{option_text(assignment), 0, 0};
+  ConfigNode node = load_yaml_text(value, place.file);
   ConfigNode* target = &root;
-  for (const PathStep& step : split_path(assignment.substr(0, equals), assignment)) {
+  for (const PathStep& step : split_path(above + assignment.substr(0, equals), assignment)) {
     target = step.index < 0 ? &entry_of(*target, step.key) : &item_of(*target, step.index, assignment);
   }
   const std::string path = target->path;

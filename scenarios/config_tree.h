@@ -21,8 +21,9 @@ inline constexpr const char* kOriginPreset = "preset";
 void overlay(ConfigNode& base, const ConfigNode& over);
 
 // Applies `a.b[0].c=VALUE`, VALUE being YAML: a path that is not there is made, so that a misspelt one is
-// reported by the reader with the nearest name. Throws ConfigError CFG018 for what is no assignment.
-void apply_override(ConfigNode& root, const std::string& assignment);
+// reported by the reader with the nearest name. `above` is written before the path. Throws ConfigError CFG018
+// for what is no assignment.
+void apply_override(ConfigNode& root, const std::string& assignment, const std::string& above = "");
 
 // The node at a dotted path below `root`, or null.
 const ConfigNode* find_path(const ConfigNode& root, const std::string& path);

@@ -17,17 +17,17 @@ namespace {
 
 bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
-// Paths of the command line start at `spec`, where nearly all keys are.
-std::string from_root(const std::string& assignment) {
+// Keys of the command line start at `spec`, where nearly all are, unless they name one beside it.
+std::string above(const std::string& assignment) {
   constexpr std::array<const char*, 4> kRootKeys = {"spec", "metadata", "apiVersion", "kind"};
   for (const std::string key : kRootKeys) {
     const std::size_t end = key.size();
     if (starts_with(assignment, key) && assignment.size() > end &&
         (assignment[end] == '.' || assignment[end] == '=')) {
-      return assignment;
+      return "";
     }
   }
-  return "spec." + assignment;
+  return "spec.";
 }
 
 // A trace brings arrivals and lengths of its own; what clients ask for stays as the scenario says.
@@ -37,6 +37,10 @@ void replace_workload(ConfigNode& root, const std::string& workload) {
   if (!starts_with(workload, "trace:")) {
     throw ConfigError(Problem{"CFG018", SourcePlace{"--workload " + workload, 0, 0}, "spec.workload",
                               "is no trace", "write --workload trace:FILE"});
+  }
+  if (workload.size() == 6) {
+    throw ConfigError(Problem{"CFG018", SourcePlace{"--workload " + workload, 0, 0}, "spec.workload",
+                              "names no file", "write --workload trace:FILE"});
   }
   ConfigNode value = text_node(workload.substr(6), true, kOriginCommandLine);
   apply_override(root, "spec.workload={}");
@@ -72,7 +76,7 @@ void drop_nulls(ConfigNode& node) {
 
 Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides) {
   if (overrides.workload) replace_workload(root, *overrides.workload);
-  for (const std::string& assignment : overrides.set) apply_override(root, from_root(assignment));
+  for (const std::string& assignment : overrides.set) apply_override(root, assignment, above(assignment));
   rebase_files(root);
   add_preset(root);
   std::vector<Problem> problems;

@@ -31,7 +31,7 @@ constexpr TypeText kTypeTexts[] = {
     {"rate", "/s, req/s, requests/s", "a rate, such as 9/s"},
     {"choice", "", "one of the choices"},
     {"object", "", "a map of fields"},
-    {"any", "", "anything"},
+    {"any", "", "a value"},
 };
 static_assert(std::size(kTypeTexts) == static_cast<std::size_t>(FieldType::kAny) + 1);
 
@@ -90,11 +90,15 @@ ConfigNode absent_child(const ConfigNode& parent, const std::string& name) {
   return node;
 }
 
+// Of a text or a part with its own reader, the type says nothing about what to write; the help does.
 Problem missing_field(const ConfigNode& parent, const FieldInfo& info) {
-  const std::string what = info.list ? "a list" : text_for(info.type).expected;
-  const std::string choices = info.choices.empty() ? "" : ": " + join(info.choices, ", ");
-  return problem_at(absent_child(parent, info.name), kCodeMissing, "must be given",
-                    "write " + what + choices);
+  std::string remedy = "write " + std::string(info.list ? "a list" : text_for(info.type).expected);
+  if (!info.choices.empty()) remedy += ": " + join(info.choices, ", ");
+  const bool is_plain = info.type == FieldType::kText || info.type == FieldType::kAny;
+  if (is_plain && !info.list && !info.help.empty()) {
+    remedy = "add " + info.name + ": " + info.help.substr(0, info.help.find_last_not_of('.') + 1);
+  }
+  return problem_at(absent_child(parent, info.name), kCodeMissing, "must be given", remedy);
 }
 
 Problem wrong_type(const ConfigNode& node, const std::string& expected) {
@@ -111,7 +115,7 @@ Problem bad_choice(const ConfigNode& node, const std::vector<std::string>& choic
 }
 
 Problem out_of_range(const ConfigNode& node, const FieldInfo& info) {
-  return problem_at(node, kCodeOutOfRange, info.default_text + " is out of range", range_text(info));
+  return problem_at(node, kCodeOutOfRange, node.text + " is out of range", range_text(info));
 }
 
 Problem inconsistent(const ConfigNode& node, const std::string& message) {

@@ -99,7 +99,7 @@ TEST_CASE("the command line wins over the file, and a later override over an ear
   CHECK(with({"engine.in_flight={depth: 4}"}).spec().engine.in_flight.depth == 4);
   const Scenario listed = with({"engine.graph_sizes=[1, 2, 4]", "engine.graph_sizes[2]=8"});
   CHECK(listed.spec().engine.config.graph_sizes == std::vector<std::int64_t>{1, 2, 8});
-  CHECK(with({"engine.max_num_seqs="}).spec().engine.config.max_num_seqs == 256);
+  CHECK(with({"engine.max_num_seqs=null"}).spec().engine.config.max_num_seqs == 256);
 }
 
 TEST_CASE("an override that is no assignment is refused") {
@@ -109,6 +109,41 @@ TEST_CASE("an override that is no assignment is refused") {
     CHECK(errors_with(bad).find("[CFG018]") != std::string::npos);
   }
   CHECK(errors_with("engine.graph_sizes[3]=1").find("[CFG018]") != std::string::npos);
+}
+
+TEST_CASE("what is wrong with an override is said as it was written, with what to write") {
+  struct Row {
+    const char* assignment;
+    const char* error;
+  };
+  const std::string form = " (write --set key.path=value, for example --set engine.max_num_seqs=64) [CFG018]";
+  const Row rows[] = {
+      {"", "--set '': is empty"},
+      {"  ", "--set   : is empty"},
+      {"engine", "--set engine: has no value"},
+      {"=1", "--set =1: has no key before the ="},
+      {"engine..preset=x", "--set engine..preset=x: the key has an empty part: a dot too many"},
+      {".seed=1", "--set .seed=1: the key has an empty part: a dot too many"},
+  };
+  for (const Row& row : rows) CHECK(errors_with(row.assignment) == row.error + form);
+  CHECK(errors_with("seed=") ==
+        "--set seed=: has no value after the = (write one, or seed=null for the "
+        "default, as if the key were not there) [CFG018]");
+  CHECK(errors_with("seed[0]=1") == "--set seed[0]=1: spec.seed is no list (leave out the index) [CFG018]");
+  CHECK(errors_of(kMinimal, {{}, "trace:"}).find("names no file (write --workload trace:FILE)") !=
+        std::string::npos);
+}
+
+TEST_CASE("a missing key says what to add, and never just anything") {
+  CHECK(errors_with("workload=null")
+            .find("spec.workload: must be given (add workload: The traffic: arrivals or "
+                  "users, lengths and a duration; or trace:FILE) [CFG105]") != std::string::npos);
+  for (const char* key : {"model", "device", "cost", "metadata.name"}) {
+    CAPTURE(key);
+    const std::string error = errors_with(std::string(key) + "=null");
+    CHECK(error.find("must be given (add ") != std::string::npos);
+    CHECK(error.find("anything") == std::string::npos);
+  }
 }
 
 TEST_CASE("a workload of the command line replaces all but max_tokens") {
