@@ -62,6 +62,7 @@ bool SimBackend::next(StampedEvent& out) {
 }
 
 void SimBackend::arrive(StampedEvent& out) {
+  const Time delivered = arrival_;
   source_.take(item_);
   arrival_ = source_.next_arrival();
   RequestSpec& spec = item_.spec;
@@ -72,7 +73,7 @@ void SimBackend::arrive(StampedEvent& out) {
   outputs_.insert(raw(spec.id), item_.truth.output.value);
   schedule_client(item_);
   ++num_arrivals_;
-  out = {spec.arrival, Arrived{spec.id}, 0};
+  out = {delivered, Arrived{spec.id}, 0};
 }
 
 void SimBackend::tokenise(RequestSpec& spec) {
@@ -109,6 +110,11 @@ bool SimBackend::still_due(const StampedEvent& event) const {
 
 // As a rule a plan is due now and nothing else is: it need not go through the queue.
 void SimBackend::plan_at(ReplicaId replica, Time when) {
+  if (options_.replayed != nullptr) {
+    const std::vector<Duration>& lags = (*options_.replayed)[raw(replica)].plan_lags;
+    const std::size_t number = replicas_[raw(replica)].plans++;
+    if (number < lags.size()) when += lags[number];
+  }
   const StampedEvent due{when, PlanDue{replica}, 0};
   if (plan_.time != kTimeNever) {
     inside_.push(due);
@@ -155,10 +161,20 @@ Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
   return overlapped(plan.replica, static_cast<double>(full.total.count()), host_ns);
 }
 
+std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) const {
+  if (options_.replayed == nullptr) return std::nullopt;
+  const std::vector<Duration>& steps = (*options_.replayed)[raw(plan.replica)].steps;
+  const std::uint64_t index = raw(plan.step) - 1;
+  return index < steps.size() ? std::optional<Duration>(steps[index]) : std::nullopt;
+}
+
 // Prices the step just planned and announces the requests that stop with it. Returns when it ends.
 Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
   ++num_steps_;
-  const Time end = std::max(plan.time, replica.device_free) + duration(replica, plan);
+  const std::optional<Duration> known = replayed_duration(plan);
+  const Time end = known.has_value()
+                       ? plan.time + *known
+                       : std::max(plan.time, replica.device_free) + duration(replica, plan);
   replica.device_free = end;
   stops_.clear();
   replica.stops.on_plan(plan, stops_);

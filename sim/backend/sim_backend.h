@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "costmodels/cost_model.h"
 #include "engine/base/flat_map.h"
+#include "engine/journal/replayed_durations.h"
 #include "engine/serving/cluster.h"
 #include "engine/workload/source.h"
 #include "sim/backend/stop_tracker.h"
@@ -30,6 +32,8 @@ struct SimOptions {
   const void* stat_group_context = nullptr;
   const volatile bool* stop = nullptr;  // becomes true when the run shall end early
   bool shortcut = true;                 // several decode steps at a time where nothing else can happen
+  // By replica: durations and plan lags as they were, for as many as there are. Without the shortcut only.
+  const std::vector<ReplayedDurations>* replayed = nullptr;
 };
 
 class SimBackend final : public Backend {
@@ -62,11 +66,13 @@ class SimBackend final : public Backend {
     std::int64_t line_graph = -1;
     ContextLine line;  // of the decode batch it was last asked for
     bool has_line = false;
+    std::size_t plans = 0;  // asked for so far
   };
 
   const CostModel& cost(ReplicaId replica) const { return *costs_[costs_.size() == 1 ? 0 : raw(replica)]; }
   Duration duration(PerReplica& replica, const StepPlan& plan);
   Duration overlapped(ReplicaId replica, double total_ns, double host_ns) const;
+  std::optional<Duration> replayed_duration(const StepPlan& plan) const;
   Time begin_step(PerReplica& replica, const StepPlan& plan);
   bool plan_is_next() const;
   void arrive(StampedEvent& out);
