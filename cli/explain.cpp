@@ -2,6 +2,7 @@
 #include "cli/explain.h"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "engine/base/text.h"
@@ -36,19 +37,20 @@ class Explain final : public Verb {
         "RUN step N: a step's cost, batch and who waits. RUN request R [step N]: a request's life, or why "
         "it was or was not scheduled. CODE: an error code.");
     arguments.option("--replica", "R", replica_, "With step: the replica, by default 0.");
+    arguments.flag("--json", json_, kJsonHelp);
   }
 
   ExitCode run(Terminal& terminal) override {
     if (words_.size() == 1) return code(terminal);
     if (words_.size() == 3 && words_[1] == "step") {
       const auto replica = static_cast<std::uint16_t>(number(replica_, "replica", 65'534));
-      return explain_step(words_[0], step_of(words_[2]), ReplicaId{replica}, terminal);
+      return explain_step(words_[0], step_of(words_[2]), ReplicaId{replica}, {terminal, json_});
     }
     const bool asks_step = words_.size() == 5 && words_[3] == "step";
     if ((words_.size() != 3 && !asks_step) || words_[1] != "request") throw UsageError(kForms);
     const RequestId request{static_cast<std::uint32_t>(number(words_[2], "request", raw(kNoRequest) - 1))};
     return explain_request(words_[0], request, asks_step ? std::optional(step_of(words_[4])) : std::nullopt,
-                           terminal);
+                           {terminal, json_});
   }
 
  private:
@@ -60,12 +62,17 @@ class Explain final : public Verb {
       throw UsageError("servetwin explain: no error code " + words_[0] + suggestion(words_[0], codes) + "; " +
                        std::string(kForms).substr(19));
     }
-    terminal.out(to_text(*page));
+    const nlohmann::ordered_json json = {{"code", page->code},
+                                         {"title", page->title},
+                                         {"explanation", page->explanation},
+                                         {"example", page->example}};
+    terminal.out(json_ ? json.dump(2) + '\n' : to_text(*page));
     return ExitCode::kOk;
   }
 
   std::vector<std::string> words_;
   std::string replica_ = "0";
+  bool json_ = false;
 };
 
 const Registered<Verb, Explain> kExplain{"explain", "Explains a step, a request's wait, or an error code."};

@@ -9,17 +9,31 @@
 
 namespace servetwin {
 
+// Where an explanation goes, and in which form.
+struct ExplainOutput {
+  Terminal& terminal;
+  bool json = false;
+};
+
 // Prints to standard output; the re-run's digests are compared with the run's own, and kVerdictFailed means
 // that they differ, so that what was printed is not what happened.
-ExitCode explain_step(const std::string& folder, StepId step, ReplicaId replica, Terminal& terminal);
+ExitCode explain_step(const std::string& folder, StepId step, ReplicaId replica, const ExplainOutput& output);
 // Without a step: the request's whole life.
 ExitCode explain_request(const std::string& folder,
                          RequestId request,
                          std::optional<StepId> step,
-                         Terminal& terminal);
+                         const ExplainOutput& output);
 
-// Whether the run again came to the run's own digests; says so, or why it cannot be told.
+// Whether the run again came to the run's own digests.
 class Rerun;
-ExitCode confirm_digests(const std::string& folder, Rerun& rerun, Terminal& terminal);
+struct Confirmation {
+  std::optional<bool> same;  // nothing for a run that was stopped before its end
+  std::string text;          // the same for people
+
+  ExitCode code() const { return same == false ? ExitCode::kVerdictFailed : ExitCode::kOk; }
+  // The text: to standard output when it belongs to a text there, else as a message.
+  void print(const ExplainOutput& output) const;
+};
+Confirmation confirm_digests(const std::string& folder, Rerun& rerun);
 
 }  // namespace servetwin

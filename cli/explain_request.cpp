@@ -1,6 +1,7 @@
 // One request's life, step by step; or why it was or was not scheduled at one step.
 #include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/explain.h"
@@ -10,6 +11,8 @@
 
 namespace servetwin {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNamesShown = 8;
 
@@ -174,28 +177,63 @@ void print_life(const RequestWatch& watch, Terminal& terminal) {
   terminal.out(end_text(*watch.record()));
 }
 
+// What became of a request that reached a replica, in that step.
+std::string at_step_text(const RequestWatch& watch, StepId step) {
+  if (!watch.at_step().empty()) return watch.at_step();
+  const auto& stretches = watch.stretches();
+  if (stretches.empty()) return "no step was planned while it was there";
+  if (step < stretches.front().first) {
+    return fmt::format("not there yet; the first step that saw it is {}", raw(stretches.front().first));
+  }
+  return fmt::format("not there any more; the last step that saw it is {}", raw(stretches.back().last));
+}
+
 void print_step(const RequestWatch& watch, StepId step, Terminal& terminal) {
   const std::uint32_t request = raw(watch.spec()->id);
   if (watch.replica() == kNoReplica) {
     terminal.out(fmt::format("request {} never reached a replica\n", request));
     return;
   }
-  const std::string where =
-      fmt::format("request {} at step {} of replica {}: ", request, raw(step), raw(watch.replica()));
-  if (!watch.at_step().empty()) {
-    terminal.out(where + watch.at_step() + '\n');
-    return;
+  terminal.out(fmt::format("request {} at step {} of replica {}: {}\n", request, raw(step),
+                           raw(watch.replica()), at_step_text(watch, step)));
+}
+
+Json time_json(Time time) { return time == kTimeNever ? Json(nullptr) : Json(to_seconds(time)); }
+
+Json request_json(const RequestWatch& watch, const std::optional<StepId>& step) {
+  const RequestSpec& spec = *watch.spec();
+  const bool was_routed = watch.replica() != kNoReplica;
+  Json out = {{"request", raw(spec.id)}};
+  out["replica"] = was_routed ? Json(raw(watch.replica())) : Json(nullptr);
+  if (step) {
+    out["step"] = raw(*step);
+    out["what"] = was_routed ? at_step_text(watch, *step) : "never reached a replica";
+    return out;
   }
-  const auto& stretches = watch.stretches();
-  if (stretches.empty()) {
-    terminal.out(where + "no step was planned while it was there\n");
-  } else if (step < stretches.front().first) {
-    terminal.out(fmt::format("{}not there yet; the first step that saw it is {}\n", where,
-                             raw(stretches.front().first)));
-  } else {
-    terminal.out(fmt::format("{}not there any more; the last step that saw it is {}\n", where,
-                             raw(stretches.back().last)));
+  out["prompt"] = spec.prompt.value;
+  out["max_tokens"] = spec.max_tokens.value;
+  out["arrived_s"] = to_seconds(spec.arrival);
+  out["routed_s"] = time_json(watch.routed());
+  out["ahead"] = watch.ahead();
+  out["steps"] = Json::array();
+  for (const Stretch& stretch : watch.stretches()) {
+    out["steps"].push_back({{"first", raw(stretch.first)},
+                            {"last", raw(stretch.last)},
+                            {"what", stretch.what},
+                            {"detail", stretch.detail},
+                            {"tokens", stretch.tokens}});
   }
+  out["end"] = nullptr;
+  if (!watch.record()) return out;
+  const RequestRecord& record = *watch.record();
+  out["first_token_s"] = time_json(record.first_token);
+  out["end"] = {
+      {"at_s", to_seconds(record.end)},
+      {"state", to_string(record.end_state)},
+      {"reason", record.end_reason == EndReason::kNone ? Json(nullptr) : Json(to_string(record.end_reason))},
+      {"tokens", record.outputs.value},
+      {"preemptions", record.preemptions}};
+  return out;
 }
 
 }  // namespace
@@ -203,7 +241,7 @@ void print_step(const RequestWatch& watch, StepId step, Terminal& terminal) {
 ExitCode explain_request(const std::string& folder,
                          RequestId request,
                          std::optional<StepId> step,
-                         Terminal& terminal) {
+                         const ExplainOutput& output) {
   const Scenario scenario = scenario_of_run(folder);
   RequestWatch watch(request, step);
   const std::unique_ptr<Rerun> rerun = simulate_again(scenario, true, {&watch});
@@ -212,12 +250,18 @@ ExitCode explain_request(const std::string& folder,
   if (!watch.spec()) {
     throw UsageError(fmt::format("servetwin explain: the run has no request {}", raw(request)));
   }
-  if (step) {
-    print_step(watch, *step, terminal);
+  const Confirmation confirmation = confirm_digests(folder, *rerun);
+  if (output.json) {
+    Json out = request_json(watch, step);
+    out["same_run"] = confirmation.same ? Json(*confirmation.same) : Json(nullptr);
+    output.terminal.out(out.dump(2) + '\n');
+  } else if (step) {
+    print_step(watch, *step, output.terminal);
   } else {
-    print_life(watch, terminal);
+    print_life(watch, output.terminal);
   }
-  return confirm_digests(folder, *rerun, terminal);
+  confirmation.print(output);
+  return confirmation.code();
 }
 
 }  // namespace servetwin

@@ -1,5 +1,6 @@
 // One step in full: its cost by operation, its batch, and who was left out of it.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/explain.h"
@@ -8,9 +9,12 @@
 #include "engine/base/digest.h"
 #include "engine/base/text.h"
 #include "scenarios/assemble.h"
+#include "sim/backend/step_input.h"
 
 namespace servetwin {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLinesShown = 40;
 
@@ -52,12 +56,8 @@ class StepWatch final : public Observer {
 
 StepCost cost_of(const Scenario& scenario, const StepPlan& plan) {
   const RunParts parts = assemble(scenario);
-  StepInput input;
-  input.shape = &plan.shape;
-  input.replica = plan.replica;
-  input.step = plan.step;
-  input.first_request = plan.entries.empty() ? plan.rows.front().request : plan.entries.front().request;
-  return parts.cost->step(input);
+  std::vector<PrefillRow> rows;
+  return parts.cost->step(step_input(plan, *parts.cost, rows));
 }
 
 // The first lines, and how many there are more.
@@ -97,31 +97,106 @@ std::vector<std::string> held_lines(const StepWatch& watch, const EngineConfig& 
   return lines;
 }
 
+void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& terminal) {
+  const StepPlan& plan = watch.plan();
+  terminal.out(fmt::format(
+      "step {} of replica {}: planned at {:.6f} s, ended at {:.6f} s; {} tokens of {} requests\n\n",
+      raw(plan.step), raw(plan.replica), to_seconds(plan.time), to_seconds(watch.end()),
+      format_grouped(plan.shape.tokens), plan.shape.sequences));
+  terminal.out(to_text(cost_of(scenario, plan)));
+  terminal.out("\nbatch:\n");
+  print_lines(batch_lines(plan), terminal);
+  terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n", plan.running - plan.shape.sequences,
+                           plan.running, plan.waiting));
+  print_lines(held_lines(watch, engine_config(scenario)), terminal);
+  terminal.out(fmt::format("\nKV blocks: {} used, {} free\n", format_grouped(plan.used_blocks.value),
+                           format_grouped(plan.free_blocks.value)));
+}
+
+Json cost_json(const StepCost& cost) {
+  Json operations = Json::array();
+  for (std::size_t i = 0; i < cost.ops.size(); ++i) {
+    const OpCost& op = cost.ops[i];
+    if (op.ns == 0 && op.flops == 0 && op.bytes == 0) continue;
+    operations.push_back({{"operation", to_string(static_cast<OpClass>(i))},
+                          {"ms", op.ns / 1e6},
+                          {"flops", op.flops},
+                          {"bytes", op.bytes},
+                          {"bound", to_string(op.bound)},
+                          {"evidence", to_string(op.evidence)}});
+  }
+  return {{"total_ms", to_milliseconds(cost.total)}, {"operations", std::move(operations)}};
+}
+
+Json batch_json(const StepPlan& plan) {
+  Json batch = Json::array();
+  for (const StepRow& row : plan.rows) {
+    Json one = {{"request", raw(row.request)}, {"tokens", row.tokens.value}, {"context", row.context.value}};
+    one["yields_token"] = row.sampled;
+    one["admitted"] = nullptr;
+    for (const PlanEntry& entry : plan.entries) {
+      if (entry.request != row.request || entry.action != PlanAction::kAdmit) continue;
+      one["admitted"] = {{"again", entry.resumed}, {"from_prefix_cache", entry.hit.value}};
+    }
+    batch.push_back(std::move(one));
+  }
+  return batch;
+}
+
+Json step_json(const StepWatch& watch, const Scenario& scenario, const std::optional<bool>& same_run) {
+  const StepPlan& plan = watch.plan();
+  Json out = {{"replica", raw(plan.replica)}, {"step", raw(plan.step)}};
+  out["planned_s"] = to_seconds(plan.time);
+  out["ended_s"] = watch.end() == kTimeNever ? Json(nullptr) : Json(to_seconds(watch.end()));
+  out["tokens"] = plan.shape.tokens;
+  out["cost"] = cost_json(cost_of(scenario, plan));
+  out["batch"] = batch_json(plan);
+  out["preempted"] = Json::array();
+  for (const PlanEntry& entry : plan.entries) {
+    if (entry.action != PlanAction::kPreempt) continue;
+    out["preempted"].push_back({{"request", raw(entry.request)}, {"tokens_lost", entry.tokens.value}});
+  }
+  out["left_out"] = Json::array();
+  for (const HeldRequest& held : watch.held()) {
+    out["left_out"].push_back({{"request", raw(held.request)},
+                               {"running", held.running},
+                               {"reason", to_string(held.reason)},
+                               {"because", because(held.reason, plan, engine_config(scenario))}});
+  }
+  out["kv_blocks"] = {{"used", plan.used_blocks.value}, {"free", plan.free_blocks.value}};
+  out["same_run"] = same_run ? Json(*same_run) : Json(nullptr);
+  return out;
+}
+
 }  // namespace
 
-ExitCode confirm_digests(const std::string& folder, Rerun& rerun, Terminal& terminal) {
+Confirmation confirm_digests(const std::string& folder, Rerun& rerun) {
   const RunSummary summary = summary_of_run(folder);
   if (!summary.complete) {
-    terminal.err("note: the run was stopped before its end, so its digests cannot be compared\n");
-    return ExitCode::kOk;
+    return {std::nullopt, "note: the run was stopped before its end, so its digests cannot be compared\n"};
   }
   const RunDigests again = rerun.digests();
   if (again == summary.digests) {
-    terminal.out(
-        fmt::format("simulated again, every step by itself: same decisions ({}) and same times ({})\n",
-                    to_hex(again.decisions), to_hex(again.timeline)));
-    return ExitCode::kOk;
+    return {true,
+            fmt::format("simulated again, every step by itself: same decisions ({}) and same times ({})\n",
+                        to_hex(again.decisions), to_hex(again.timeline))};
   }
-  terminal.err(
-      fmt::format("error: simulated again the run has digests {} and {}, not {} and {}: another build or "
-                  "changed files, so this "
-                  "is not what happened then\n",
-                  to_hex(again.decisions), to_hex(again.timeline), to_hex(summary.digests.decisions),
-                  to_hex(summary.digests.timeline)));
-  return ExitCode::kVerdictFailed;
+  return {false,
+          fmt::format("error: simulated again the run has digests {} and {}, not {} and {}: another build or "
+                      "changed files, so this is not what happened then\n",
+                      to_hex(again.decisions), to_hex(again.timeline), to_hex(summary.digests.decisions),
+                      to_hex(summary.digests.timeline))};
 }
 
-ExitCode explain_step(const std::string& folder, StepId step, ReplicaId replica, Terminal& terminal) {
+void Confirmation::print(const ExplainOutput& output) const {
+  if (same != true) return output.terminal.err(text);
+  if (!output.json) output.terminal.out(text);
+}
+
+ExitCode explain_step(const std::string& folder,
+                      StepId step,
+                      ReplicaId replica,
+                      const ExplainOutput& output) {
   const Scenario scenario = scenario_of_run(folder);
   if (raw(replica) >= scenario.spec().replicas) {
     throw UsageError(fmt::format("servetwin explain: replica {} of {}, counted from 0", raw(replica),
@@ -135,20 +210,14 @@ ExitCode explain_step(const std::string& folder, StepId step, ReplicaId replica,
     throw UsageError(fmt::format("servetwin explain: replica {} has steps 1 to {}, and no step {}",
                                  raw(replica), raw(watch.last_step()), raw(step)));
   }
-  const StepPlan& plan = watch.plan();
-  terminal.out(fmt::format(
-      "step {} of replica {}: planned at {:.6f} s, ended at {:.6f} s; {} tokens of {} requests\n\n",
-      raw(step), raw(replica), to_seconds(plan.time), to_seconds(watch.end()),
-      format_grouped(plan.shape.tokens), plan.shape.sequences));
-  terminal.out(to_text(cost_of(scenario, plan)));
-  terminal.out("\nbatch:\n");
-  print_lines(batch_lines(plan), terminal);
-  terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n", plan.running - plan.shape.sequences,
-                           plan.running, plan.waiting));
-  print_lines(held_lines(watch, engine_config(scenario)), terminal);
-  terminal.out(fmt::format("\nKV blocks: {} used, {} free\n", format_grouped(plan.used_blocks.value),
-                           format_grouped(plan.free_blocks.value)));
-  return confirm_digests(folder, *rerun, terminal);
+  const Confirmation confirmation = confirm_digests(folder, *rerun);
+  if (output.json) {
+    output.terminal.out(step_json(watch, scenario, confirmation.same).dump(2) + '\n');
+  } else {
+    print_step(watch, scenario, output.terminal);
+  }
+  confirmation.print(output);
+  return confirmation.code();
 }
 
 }  // namespace servetwin

@@ -30,6 +30,13 @@ class JournalRerun final : public Rerun {
   Cluster& cluster() override { return cluster_; }
   Backend& backend() override { return backend_; }
   std::string trouble() const override { return backend_.mismatch().value_or(reader_.end_text()); }
+  std::optional<std::string> difference() const override { return backend_.mismatch(); }
+  std::optional<Problem> cut() const override {
+    if (backend_.mismatch() || reader_.footer()) return std::nullopt;
+    return Problem{"JRN007", SourcePlace{reader_.name(), static_cast<int>(reader_.line()), 0}, "",
+                   "is cut off after this line, so that it is not the whole run",
+                   "copy it again from its source, or record the run again with --journal"};
+  }
 
  private:
   static ClusterConfig config_of(const Scenario& scenario) {
@@ -95,6 +102,18 @@ bool has_run_file(const std::string& folder, const std::string& name) {
   return std::filesystem::exists(run_file(folder, name), failed);
 }
 
+std::string journal_of(const std::string& path) {
+  std::error_code failed;
+  const bool is_folder = std::filesystem::is_directory(path, failed);
+  const std::string file = is_folder ? run_file(path, "journal.jsonl.zst") : path;
+  std::optional<Problem> problem = file_problem(file);
+  if (!problem) return file;
+  problem->remedy = is_folder ? "simulate it again with --journal"
+                              : "name a journal, or the folder that `servetwin simulate --out` wrote";
+  if (!is_folder && problem->code == "CFG001") problem->message = "no such file or folder";
+  throw ConfigError(std::move(*problem));
+}
+
 std::unique_ptr<Rerun> replay_journal(JournalReader& reader, std::vector<Observer*> observers) {
   return std::make_unique<JournalRerun>(reader, std::move(observers));
 }
@@ -106,6 +125,11 @@ std::unique_ptr<Rerun> simulate_again(const Scenario& scenario,
 }
 
 Scenario scenario_of_run(const std::string& folder) {
+  std::error_code failed;
+  if (!std::filesystem::exists(folder, failed)) {
+    throw ConfigError(Problem{"CFG001", SourcePlace{folder, 0, 0}, "", "no such folder",
+                              "name the folder that `servetwin simulate --out` wrote"});
+  }
   if (!has_run_file(folder, "config.yaml")) {
     throw ConfigError(Problem{"CFG302", SourcePlace{folder, 0, 0}, "", "is no run: it has no config.yaml",
                               "name the folder that `servetwin simulate --out` wrote"});

@@ -28,6 +28,10 @@ class Rerun {
   virtual Backend& backend() = 0;
   // What kept it from being the whole run again, in a sentence; empty when nothing did. Final after the end.
   virtual std::string trouble() const = 0;
+  // Where a replay does otherwise than its journal says; the first such place ends it.
+  virtual std::optional<std::string> difference() const { return std::nullopt; }
+  // The end of a journal that is cut off, which what was replayed cannot be the whole of.
+  virtual std::optional<Problem> cut() const { return std::nullopt; }
 
   RunDigests digests() { return {cluster().decisions_digest(), cluster().timeline_digest()}; }
 };
@@ -37,6 +41,8 @@ std::string run_file(const std::string& folder, const std::string& name);
 // Whether it is there.
 bool has_run_file(const std::string& folder, const std::string& name);
 
+// The journal that a run's folder has, or that `path` is. Throws ConfigError when there is none.
+std::string journal_of(const std::string& path);
 // Throws ConfigError for what is no journal.
 std::unique_ptr<Rerun> replay_journal(JournalReader& reader, std::vector<Observer*> observers);
 // `plain`: every step by itself, each with all its rows.

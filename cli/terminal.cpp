@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
@@ -36,6 +37,14 @@ bool write_all(int descriptor, std::string_view text, std::uint64_t& written) {
 }
 
 }  // namespace
+
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free descriptor is this one, as those below are open.
+    if (::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
+}
 
 Terminal::Terminal() {
   const bool colour = wants_colour();

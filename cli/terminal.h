@@ -9,6 +9,10 @@
 namespace servetwin {
 
 // Colour and progress only where a person looks: never into a file or a pipe, nor with NO_COLOR or TERM=dumb.
+// Takes the places of standard streams that are closed, so that no file opened later becomes one of them;
+// reading or writing them still fails.
+void keep_standard_streams();
+
 class Terminal {
  public:
   Terminal();

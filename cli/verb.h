@@ -19,6 +19,10 @@ enum class ExitCode : int {
   kTerminated = 143
 };
 
+// What --json means, for the verbs that have it.
+inline constexpr const char* kJsonHelp =
+    "Prints JSON on standard output; messages and exit codes are the same.";
+
 class Verb {
  public:
   // Verbs take no parameters from files.
