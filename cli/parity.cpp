@@ -7,8 +7,7 @@
 #include "cli/verb.h"
 #include "engine/base/text.h"
 #include "engine/journal/first_difference.h"
-#include "scenarios/assemble.h"
-#include "sim/backend/recorded_run.h"
+#include "scenarios/recorded_simulation.h"
 
 namespace servetwin {
 namespace {
@@ -21,33 +20,6 @@ class StopCollector final : public Observer {
   }
 
   std::vector<RequestRecord> stops;
-};
-
-// The recorded world, and the decisions made anew.
-class RecordedSimulation {
- public:
-  RecordedSimulation(const Scenario& scenario, const RecordedRun& run)
-      : parts_(assemble(scenario)), source_(run) {
-    for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = true;
-    parts_.sim.shortcut = false;
-    parts_.sim.replayed = &run.durations;
-    cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
-                                         std::vector<Observer*>{&log_});
-    backend_ = std::make_unique<SimBackend>(source_, std::vector<const CostModel*>{parts_.cost.get()}, parts_.sim);
-    backend_->attach(*cluster_);
-    decisions_ = std::make_unique<RunDecisions>(*cluster_, *backend_, log_);
-  }
-
-  DecisionSource& decisions() { return *decisions_; }
-  RunDigests digests() const { return {cluster_->decisions_digest(), cluster_->timeline_digest()}; }
-
- private:
-  RunParts parts_;
-  RecordedSource source_;
-  DecisionLog log_;
-  std::unique_ptr<Cluster> cluster_;
-  std::unique_ptr<SimBackend> backend_;
-  std::unique_ptr<RunDecisions> decisions_;
 };
 
 class Parity final : public Verb {
@@ -76,7 +48,7 @@ class Parity final : public Verb {
     if (const auto cut = replay->cut()) throw ConfigError(*cut);
     terminal.out(to_text(comparison, path_, "its simulation"));
     const RunDigests a = replay->digests();
-    const RunDigests b = simulation.digests();
+    const RunDigests b{simulation.cluster().decisions_digest(), simulation.cluster().timeline_digest()};
     terminal.out(row("decisions", a.decisions, b.decisions) + row("timeline", a.timeline, b.timeline));
     return a == b ? ExitCode::kOk : ExitCode::kVerdictFailed;
   }

@@ -1,0 +1,22 @@
+// Where the record ends, because the decisions went another way, the scenario's cost model goes on.
+#include "scenarios/recorded_simulation.h"
+
+#include <utility>
+#include <vector>
+
+namespace servetwin {
+
+RecordedSimulation::RecordedSimulation(const Scenario& scenario, const RecordedRun& run)
+    : parts_(assemble(scenario)), source_(run) {
+  for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = true;
+  parts_.sim.shortcut = false;
+  parts_.sim.replayed = &run.durations;
+  cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
+                                       std::vector<Observer*>{&log_});
+  const std::vector<const CostModel*> costs{parts_.cost.get()};
+  backend_ = std::make_unique<SimBackend>(source_, costs, parts_.sim);
+  backend_->attach(*cluster_);
+  decisions_ = std::make_unique<RunDecisions>(*cluster_, *backend_, log_);
+}
+
+}  // namespace servetwin

@@ -1,0 +1,120 @@
+// If these fail, the schedule that runs live is not the schedule that is simulated: a journal does not replay
+// to its digests, or the simulator, given the same outside world and durations, decides otherwise.
+#include "tests/parity/live_run.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+// Everyone at once into a pool that holds a quarter of them; clients that leave and time limits that pass while
+// they wait or run.
+std::string scenario_text(const std::string& engine, const std::string& more = "") {
+  return R"(apiVersion: servetwin/v1
+kind: Scenario
+metadata: {name: parity}
+spec:
+  model: servetwin/tiny-llama-random
+  device: cpu
+  engine:
+    max_num_batched_tokens: 128
+    max_num_seqs: 12
+    max_model_len: 256
+    block_size: 8
+    num_blocks: 60
+    )" + engine + R"(
+  workload:
+    num_requests: 48
+    arrivals: all_at_once
+    lengths:
+      input: {distribution: uniform, low: 4, high: 60}
+      output: {distribution: uniform, low: 4, high: 70}
+    max_tokens: {fixed: 60}
+    shared_prefix: {count: 3, tokens: {distribution: uniform, low: 16, high: 40}}
+    cancellations: {share: 0.2, after: {mean: 20ms, cv: 1}}
+    timeouts: {share: 0.3, total: 30ms}
+  cost: {model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 10}
+)" + more;
+}
+
+struct Setup {
+  const char* name;
+  const char* engine;
+  const char* more;
+};
+
+const Setup kSetups[] = {
+    {"one step in flight", "preset: vllm-v1", ""},
+    {"two steps in flight, outputs speculated", "preset: vllm-v1-async", ""},
+    {"two steps in flight, outputs awaited", "in_flight: {depth: 2, speculate_outputs: false}", ""},
+    {"priorities", "preset: vllm-v1-priority", ""},
+    {"two replicas", "preset: vllm-v1-async", "  replicas: 2\n  router: late_binding\n"},
+    {"plans that wait", "batching_delay: 2ms", ""},
+    {"no prefix cache", "prefix_caching: false", ""},
+};
+
+TEST_CASE("a live run's journal replays to both digests") {
+  for (const Setup& setup : kSetups) {
+    CAPTURE(setup.name);
+    const LiveRun run("replay", scenario_text(setup.engine, setup.more));
+    JournalReplay replay(run);
+    DecisionRecord record;
+    while (replay.decisions().next(record)) continue;
+    CHECK_FALSE(replay.backend().mismatch().has_value());
+    CHECK(replay.reader().complete());
+    CHECK(digests_of(replay.cluster()) == run.recorded());
+  }
+}
+
+TEST_CASE("the simulator makes a live run's decisions when it is given its arrivals and durations") {
+  std::int64_t preemptions = 0;
+  std::int64_t cached = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t timed_out = 0;
+  std::int64_t stopped = 0;
+  for (const Setup& setup : kSetups) {
+    CAPTURE(setup.name);
+    const LiveRun run("simulated", scenario_text(setup.engine, setup.more));
+    CHECK(run.tally.records.size() == 48);
+    JournalReplay replay(run);
+    const RecordedRun record = run.record();
+    RecordedSimulation simulation(run.scenario(), record);
+    const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+    CHECK(comparison.steps > 40);
+    INFO(to_text(comparison, "live", "simulated"));
+    CHECK_FALSE(comparison.first.has_value());
+    CHECK(digests_of(simulation.cluster()) == run.recorded());
+    preemptions += run.tally.preemptions;
+    cached += run.tally.cached;
+    cancelled += run.tally.ended(EndState::kCancelled);
+    timed_out += run.tally.ended(EndState::kTimedOut);
+    stopped += run.tally.ended(EndState::kStop);
+  }
+  CHECK(preemptions > 0);
+  CHECK(cached > 0);
+  CHECK(cancelled > 0);
+  CHECK(timed_out > 0);
+  CHECK(stopped > 0);
+}
+
+TEST_CASE("where live and simulation part, the first differing step is named with both sides") {
+  const LiveRun run("parted", scenario_text("preset: vllm-v1"));
+  RecordedRun record = run.record();
+  REQUIRE_FALSE(run.tally.stops.empty());
+  const RequestRecord& stop = run.tally.stops.front();
+  for (RecordedItem& item : record.items) {
+    if (item.item.spec.id == stop.id) item.item.truth.output = stop.outputs + Tokens{1};
+  }
+  JournalReplay replay(run);
+  RecordedSimulation simulation(run.scenario(), record);
+  const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+  REQUIRE(comparison.first.has_value());
+  CAPTURE(to_text(comparison, "live", "simulated"));
+  REQUIRE(comparison.first->a.has_value());
+  REQUIRE(comparison.first->b.has_value());
+  CHECK(comparison.first->a->text.find(std::to_string(raw(stop.id))) != std::string::npos);
+  CHECK(comparison.first->a->step == comparison.first->b->step);
+  CHECK(comparison.equal_steps < comparison.steps);
+}
+
+}  // namespace
+}  // namespace servetwin
