@@ -1,37 +1,19 @@
 // list: everything a scenario can name, with parameters and help, from the registries and catalogues.
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
+#include "cli/list_entries.h"
 #include "cli/verb.h"
-#include "costmodels/cost_model.h"
-#include "engine/base/data_files.h"
 #include "engine/base/text.h"
-#include "engine/models/catalogue.h"
-#include "engine/serving/preset.h"
-#include "engine/serving/router.h"
-#include "engine/workload/arrival_process.h"
-#include "engine/workload/length_distribution.h"
-#include "scenarios/devices.h"
-#include "scenarios/scenario_files.h"
 
 namespace servetwin {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One thing that a scenario can name.
-struct Entry {
-  std::string name;
-  std::string help;
-  std::vector<FieldInfo> fields;
-  Json figures = Json::object();  // for programs: what the help says in words
-};
-
-using Entries = std::vector<Entry>;
+using Entries = std::vector<ListEntry>;
 
 std::string fields_text(const std::vector<FieldInfo>& fields, const std::string& indent) {
   std::string text;
@@ -49,9 +31,9 @@ std::string fields_text(const std::vector<FieldInfo>& fields, const std::string&
 
 std::string text_of(const Entries& entries) {
   std::size_t width = 20;
-  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  for (const ListEntry& entry : entries) width = std::max(width, entry.name.size());
   std::string text;
-  for (const Entry& entry : entries) {
+  for (const ListEntry& entry : entries) {
     const std::string help =
         entry.help.empty() ? "" : fmt::format("{:<{}} {}", "", width - entry.name.size(), entry.help);
     text += "  " + entry.name + help + '\n' + fields_text(entry.fields, "    ");
@@ -78,74 +60,15 @@ Json json_of(const std::vector<FieldInfo>& fields) {
 
 Json json_of(const Entries& entries) {
   Json list = Json::array();
-  for (const Entry& entry : entries) {
+  for (const ListEntry& entry : entries) {
     Json one = {{"name", entry.name}};
     if (!entry.help.empty()) one["help"] = entry.help;
-    one.update(entry.figures);
+    if (!entry.part.empty()) one["part"] = entry.part;
+    for (const auto& [name, value] : entry.figures) one[name] = value;
     if (!entry.fields.empty()) one["parameters"] = json_of(entry.fields);
     list.push_back(std::move(one));
   }
   return list;
-}
-
-// `part`: which part of a scenario names it, where a kind has several.
-template <class Interface>
-Entries plug_ins(const std::string& part = "") {
-  Entries entries;
-  const auto& registry = Registry<Interface>::instance();
-  for (const std::string& name : registry.names()) {
-    const auto* entry = registry.find(name);
-    entries.push_back(
-        {name, (part.empty() ? "" : part + ": ") + entry->help, entry->fields(), Json::object()});
-    if (!part.empty()) entries.back().figures["part"] = part;
-  }
-  return entries;
-}
-
-Entries rules() {
-  Entries all = plug_ins<WaitingOrder>("waiting_order");
-  for (const Entries& more :
-       {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"), plug_ins<VictimRule>("victim")}) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
-}
-
-Entries models() {
-  Entries entries;
-  for (const ModelSpec& model : known_models(data_folders())) {
-    const double parameters = static_cast<double>(parameter_count(model));
-    entries.push_back({model.name,
-                       fmt::format("{} layers, hidden {}, {:.1f} billion parameters, {} tokens", model.layers,
-                                   model.hidden, parameters / 1e9, format_grouped(model.max_position)),
-                       {},
-                       {{"layers", model.layers},
-                        {"hidden", model.hidden},
-                        {"parameters", parameter_count(model)},
-                        {"max_position", model.max_position}}});
-  }
-  return entries;
-}
-
-Entries named(const std::vector<std::string>& names) {
-  Entries entries;
-  for (const std::string& name : names) entries.push_back({name, "", {}, Json::object()});
-  return entries;
-}
-
-using Section = std::pair<const char*, std::function<Entries()>>;
-
-const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections = {{"scenarios", [] { return named(shipped_scenarios()); }},
-                                                 {"models", models},
-                                                 {"devices", [] { return named(known_devices()); }},
-                                                 {"presets", [] { return plug_ins<Preset>(); }},
-                                                 {"rules", rules},
-                                                 {"routers", [] { return plug_ins<Router>(); }},
-                                                 {"cost-models", [] { return plug_ins<CostModel>(); }},
-                                                 {"arrivals", [] { return plug_ins<ArrivalProcess>(); }},
-                                                 {"lengths", [] { return plug_ins<LengthDistribution>(); }}};
-  return kSections;
 }
 
 class List final : public Verb {
@@ -154,7 +77,7 @@ class List final : public Verb {
 
   void declare(Arguments& arguments) override {
     std::vector<std::string> kinds;
-    for (const Section& section : sections()) kinds.emplace_back(section.first);
+    for (const ListSection& section : list_sections()) kinds.emplace_back(section.first);
     arguments.optional_word("KIND", kind_, "One of " + join(kinds, ", ") + "; all by default.");
     arguments.flag("--json", json_, kJsonHelp);
   }
@@ -162,7 +85,7 @@ class List final : public Verb {
   ExitCode run(Terminal& terminal) override {
     std::vector<std::string> kinds;
     Json all = Json::object();
-    for (const auto& [name, entries] : sections()) {
+    for (const auto& [name, entries] : list_sections()) {
       kinds.emplace_back(name);
       if (!kind_.empty() && kind_ != name) continue;
       all[name] = Json::array();
