@@ -23,7 +23,7 @@ CheckContext& check_context();
 using CheckHandler = void (*)(const std::string& message);
 void set_check_handler(CheckHandler handler);
 
-[[noreturn]] void check_failed(const char* file, int line, const char* expression, const std::string& values);
+[[noreturn, gnu::cold]] void check_failed(const char* file, int line, const char* expression, const std::string& values);
 
 namespace check_detail {
 
@@ -42,8 +42,9 @@ void append(std::ostringstream& out, const T& value) {
   }
 }
 
+// Out of line: the path of a failure must not burden the code it guards.
 template <class... Values>
-std::string values_text(const Values&... values) {
+[[gnu::noinline, gnu::cold]] std::string values_text(const Values&... values) {
   std::ostringstream out;
   (append(out, values), ...);
   return out.str();

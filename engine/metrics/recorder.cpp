@@ -92,8 +92,24 @@ void Recorder::on_plan(const StepPlan& plan) {
   r.held.hold(plan.time, plan.held);
 }
 
+void Recorder::on_decode_step(const DecodeStep& step) {
+  const StepPlan& plan = step.plan;
+  ReplicaStats& r = settle(plan.replica, plan.time);
+  count_step(r, plan.replica, step.shape, step.planned, plan.time);
+  for (std::size_t group = 0; group < static_cast<std::size_t>(step.num_groups); ++group) {
+    if (step.decoders[group] > 0) add_gaps(group, step.gap, step.decoders[group], plan.time);
+  }
+  // Nobody else came or went, so only blocks changed hands.
+  r.used = plan.used_blocks.value;
+  r.peak_used_blocks = std::max(r.peak_used_blocks, r.used);
+}
+
 void Recorder::on_step_done(ReplicaId replica, StepId, const StepShape& shape, Time planned, Time end) {
-  ReplicaStats& r = replicas_[raw(replica)];
+  count_step(replicas_[raw(replica)], replica, shape, planned, end);
+}
+
+void Recorder::count_step(
+    ReplicaStats& r, ReplicaId replica, const StepShape& shape, Time planned, Time end) {
   ++r.steps;
   r.tokens += shape.tokens;
   r.prefill_tokens += shape.prefill_tokens;
@@ -114,9 +130,7 @@ void Recorder::on_step_done(ReplicaId replica, StepId, const StepShape& shape, T
 }
 
 void Recorder::on_gaps(ReplicaId, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) {
-  groups_[static_cast<std::size_t>(stat_group)].itl.add(to_ns(gap), count);
-  if (is_measured(stat_group)) seconds_.add_tokens(end, count);
-  if (in_window(end)) window_tokens_ += count;
+  add_gaps(static_cast<std::size_t>(stat_group), gap, count, end);
   if (one == kNoRequest || itl_limits_.empty()) return;
   const auto traffic_class = ClassId{static_cast<std::uint8_t>(stat_group % kMaxClasses)};
   if (OverLimit* over = over_limits_.find(raw(one))) add_own_gap(*over, traffic_class, gap, end);

@@ -44,6 +44,7 @@ class Recorder final : public Observer {
   // on_step_done comes before the first tokens, single gaps and ends of that step.
   void on_gaps(
       ReplicaId replica, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) override;
+  void on_decode_step(const DecodeStep& step) override;
   void on_first_token(const RequestSpec& request, Time now) override;
   void on_end(const RequestRecord& record) override;
 
@@ -96,6 +97,13 @@ class Recorder final : public Observer {
   std::int64_t& over_steps(ReplicaId replica, ClassId traffic_class) {
     return over_steps_[raw(replica) * static_cast<std::size_t>(kMaxClasses) + raw(traffic_class)];
   }
+  // Tells the gaps that one step gave to `count` requests of the group.
+  void add_gaps(std::size_t stat_group, Duration gap, std::int64_t count, Time end) {
+    groups_[stat_group].itl.add(to_ns(gap), count);
+    if (is_measured(static_cast<int>(stat_group))) seconds_.add_tokens(end, count);
+    if (in_window(end)) window_tokens_ += count;
+  }
+  void count_step(ReplicaStats& r, ReplicaId replica, const StepShape& shape, Time planned, Time end);
   void count_in_system(Time at, std::int64_t change);
   void count_unrouted(Time now, std::int64_t change);
   void add_own_gap(OverLimit& over, ClassId traffic_class, Duration gap, Time end);

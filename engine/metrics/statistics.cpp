@@ -94,17 +94,22 @@ std::optional<double> Moments::deviation() const {
   return squares > 0 ? std::sqrt(squares / static_cast<double>(n)) : 0.0;
 }
 
+void Samples::make_room() {
+  if (used_ >= limit_) return fold();
+  entries_.resize(std::min(limit_, std::max<std::size_t>(64, used_ * 2)));
+}
+
 void Samples::fold() {
   if (sketch_.empty()) {
     sketch_.emplace_back();
     limit_ = kBatch;
   }
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : *this) {
     folded_.add(entry.value, entry.count);
     sketch_.front().add(entry.value, entry.count);
   }
-  if (entries_.capacity() > kBatch) entries_ = {};
-  entries_.clear();
+  if (entries_.size() != limit_) entries_ = std::vector<Entry>(limit_);
+  used_ = 0;
 }
 
 void Samples::merge(const Samples& other) {
@@ -113,24 +118,24 @@ void Samples::merge(const Samples& other) {
     sketch_.front().merge(other.sketch_.front());
     folded_.merge(other.folded_);
   }
-  for (const Entry& entry : other.entries_) add(entry.value, entry.count);
+  for (const Entry& entry : other) add(entry.value, entry.count);
 }
 
 Moments Samples::moments() const {
   Moments all = folded_;
-  for (const Entry& entry : entries_) all.add(entry.value, entry.count);
+  for (const Entry& entry : *this) all.add(entry.value, entry.count);
   return all;
 }
 
 std::vector<std::pair<double, std::int64_t>> Samples::sorted() const {
   std::vector<std::pair<double, std::int64_t>> pairs;
   if (exact()) {
-    for (const Entry& entry : entries_) pairs.emplace_back(static_cast<double>(entry.value), entry.count);
+    for (const Entry& entry : *this) pairs.emplace_back(static_cast<double>(entry.value), entry.count);
     std::sort(pairs.begin(), pairs.end());
     return pairs;
   }
   LogHistogram all = sketch_.front();
-  for (const Entry& entry : entries_) all.add(entry.value, entry.count);
+  for (const Entry& entry : *this) all.add(entry.value, entry.count);
   for (std::size_t i = 0; i < all.counts().size(); ++i) {
     if (all.counts()[i] != 0) pairs.emplace_back(LogHistogram::middle_of(i), all.counts()[i]);
   }

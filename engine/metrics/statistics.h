@@ -87,12 +87,12 @@ class Samples {
   // `value` is not negative, `count` is positive. Cheap: the work is done in batches.
   void add(std::int64_t value, std::int64_t count = 1) {
     CHECK_INVARIANT(value >= 0, value);
-    if (!entries_.empty() && entries_.back().value == value) {
-      entries_.back().count += count;
+    if (used_ > 0 && entries_[used_ - 1].value == value) {
+      entries_[used_ - 1].count += count;
       return;
     }
-    if (entries_.size() >= limit_) fold();
-    entries_.push_back({value, count});
+    if (used_ == entries_.size()) make_room();
+    entries_[used_++] = {value, count};
   }
   void merge(const Samples& other);
 
@@ -109,12 +109,16 @@ class Samples {
     std::int64_t count;
   };
 
+  void make_room();
   void fold();
+  const Entry* begin() const { return entries_.data(); }
+  const Entry* end() const { return entries_.data() + used_; }
   // Ascending (value, count) pairs: the entries themselves, or the middles of the buckets.
   std::vector<std::pair<double, std::int64_t>> sorted() const;
 
   std::size_t limit_;
-  std::vector<Entry> entries_;        // all, or with a sketch those that are not in it yet
+  std::vector<Entry> entries_;        // the first `used_`: all, or with a sketch those that are not in it yet
+  std::size_t used_ = 0;
   Moments folded_;                    // of what is in the sketch
   std::vector<LogHistogram> sketch_;  // none or one
 };

@@ -44,8 +44,8 @@ class Cluster final : public EndSink {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Makes a request known. Must come before its Arrived.
-  void add_request(const RequestSpec& spec) { table_.add(spec); }
+  // Makes a request known. Must come before its Arrived. The slot is its own until it ends.
+  Slot add_request(const RequestSpec& spec) { return table_.add(spec); }
   // Before the first event: the prompt was served earlier and its blocks may still be found. Prompts go to
   // the replicas in turn.
   bool warm(const RequestSpec& spec) { return replicas_[num_warmed_++ % replicas_.size()]->warm(spec); }
@@ -57,7 +57,7 @@ class Cluster final : public EndSink {
   bool can_advance(ReplicaId replica) const {
     return held_.empty() && !plan_due(replica) && at(replica).can_advance();
   }
-  const StepPlan& advance(ReplicaId replica, Time end) { return replicas_[raw(replica)]->advance(end); }
+  const StepPlan& advance(ReplicaId replica, Time end) { return at(replica).advance(end); }
 
   std::size_t num_replicas() const { return replicas_.size(); }
   const Replica& at(ReplicaId replica) const { return *replicas_[raw(replica)]; }

@@ -149,7 +149,7 @@ bool Replica::plan_step(Time now) {
 void Replica::step_done(StepId step_id, Time now) {
   CHECK_INVARIANT(!s_.in_flight.empty(), raw(step_id));
   InFlightStep step = std::move(s_.in_flight.front());
-  s_.in_flight.pop_front();
+  s_.in_flight.erase(s_.in_flight.begin());  // there are hardly ever more than two
   CHECK_INVARIANT(step.step == step_id, raw(step.step), raw(step_id));
   s_.timeline.add_signed(to_ns(now));
   for (Observer* observer : s_.observers)
@@ -275,19 +275,18 @@ bool Replica::can_advance() const {
     return false;
   if (s_.in_flight.size() != 1 || !s_.in_flight.front().pooled || !s_.in_flight.front().rows.empty())
     return false;
-  return s_.stopping.empty() && !s_.pool.may_end() && s_.pool.demand() <= s_.kv().free().value;
+  return s_.stopping.empty() && can_go_on();
 }
 
 const StepPlan& Replica::advance(Time end) {
   InFlightStep& step = s_.in_flight.front();
   s_.timeline.add_signed(to_ns(end));
-  for (Observer* observer : s_.observers)
-    observer->on_step_done(s_.id, step.step, step.shape, step.planned, end);
   previous_end_ = s_.last_end;
   s_.last_end = end;
-  count_pool_gaps(true);
-  tell_pool_gaps(end);
   builder_.repeat_decode(end);
+  const DecodeStep told{s_.plan,       step.step,           step.shape,  step.planned,
+                        end - previous_end_, s_.pool.groups(), groups_seen_};
+  for (Observer* observer : s_.observers) observer->on_decode_step(told);
   step.step = s_.plan.step;
   step.planned = end;
   step.shape = s_.plan.shape;

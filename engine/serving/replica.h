@@ -57,6 +57,8 @@ class Replica {
   // `end` and plans.
   bool can_advance() const;
   const StepPlan& advance(Time end);
+  // can_advance() right after an advance(), nothing having happened in between.
+  bool can_go_on() const { return !s_.pool.may_end() && s_.pool.demand() <= s_.kv().free().value; }
   // Something happened that the last plan did not see: the next may differ.
   void disturb() { s_.steady = false; }
 

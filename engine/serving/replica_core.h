@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "engine/base/digest.h"
@@ -70,7 +69,7 @@ struct ReplicaCore {
   WaitingQueue skipped;       // set aside while blocked; looked at before `waiting`
   std::vector<Slot> running;  // in order of admission, without the pool's members
   DecodePool pool;
-  std::deque<InFlightStep> in_flight;
+  std::vector<InFlightStep> in_flight;  // oldest first
   std::vector<Slot> stopping;  // announced ends of the step in flight
 
   StepPlan plan;                     // the last one

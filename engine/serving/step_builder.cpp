@@ -24,16 +24,26 @@ bool StepBuilder::build(Time now) {
 }
 
 void StepBuilder::repeat_decode(Time now) {
-  r_.plan.time = now;
-  r_.plan.entries.clear();
-  r_.plan.rows.clear();
-  r_.rows.clear();
-  r_.plan.shape = StepShape{};
+  StepPlan& plan = r_.plan;
+  plan.time = now;
+  plan.entries.clear();
   r_.words.clear();
-  pooled_decode();
+  DecodePool& pool = r_.pool;
+  const std::int64_t blocks = pool.demand();
+  if (blocks > 0) {
+    r_.kv().take(blocks);
+    r_.held_sum += blocks;
+    record_growth(r_.words, r_.kv());
+    plan.used_blocks += Blocks{blocks};
+    plan.free_blocks -= Blocks{blocks};
+  }
+  plan.shape.max_context = pool.max_context() + 1;
+  pool.tick();
+  plan.shape.decode_context = pool.context_sum();
   if (r_.kv_refused) r_.head_of_line += now - r_.last_plan;
   r_.last_plan = now;
-  close();
+  plan.step = r_.last_step = next(r_.last_step);
+  record_step();
 }
 
 void StepBuilder::open(Time now) {

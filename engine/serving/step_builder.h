@@ -20,7 +20,8 @@ class StepBuilder {
 
   // Plans the next step into replica.plan; false when nothing can run now. `now` is the time of the PlanDue.
   bool build(Time now);
-  // The same plan as build() would make where the last one was steady and nothing happened since.
+  // The same plan as build() would make where the last one was steady, of pooled decoders alone, and nothing
+  // happened since. Tells no observer.
   void repeat_decode(Time now);
   bool preempted() const { return preempted_; }
   // Takes a running request's KV back; it waits again, in front. Also used by a forced cache reset.

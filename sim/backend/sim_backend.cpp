@@ -69,8 +69,9 @@ void SimBackend::arrive(StampedEvent& out) {
   if (options_.stat_group != nullptr)
     spec.stat_group = options_.stat_group(spec, options_.stat_group_context);
   if (!tokeniser_free_.empty()) tokenise(spec);
-  cluster_->add_request(spec);
-  outputs_.insert(raw(spec.id), item_.truth.output.value);
+  const Slot slot = cluster_->add_request(spec);
+  if (slot >= outputs_.size()) outputs_.resize(std::size_t{slot} + 1);
+  outputs_[slot] = item_.truth.output.value;
   schedule_client(item_);
   ++num_arrivals_;
   out = {delivered, Arrived{spec.id}, 0};
@@ -176,6 +177,8 @@ Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
                        ? plan.time + *known
                        : std::max(plan.time, replica.device_free) + duration(replica, plan);
   replica.device_free = end;
+  replica.stop_pending = false;
+  if (plan.entries.empty() && replica.stops.skip_plan()) return end;
   stops_.clear();
   replica.stops.on_plan(plan, stops_);
   for (const RequestId request : stops_)
@@ -188,11 +191,10 @@ void SimBackend::start_step(const StepPlan& plan) {
   PerReplica& replica = replicas_[raw(plan.replica)];
   for (const PlanEntry& entry : plan.entries) {
     if (entry.action != PlanAction::kAdmit || entry.resumed) continue;
-    const RequestState& state = cluster_->requests()[cluster_->requests().find(entry.request)];
-    const std::int64_t* output = outputs_.find(raw(entry.request));
-    CHECK_INVARIANT(output != nullptr, raw(entry.request));
+    const Slot slot = cluster_->requests().find(entry.request);
+    CHECK_INVARIANT(slot < outputs_.size(), raw(entry.request));
     // The core ends those that reach their limit itself.
-    if (*output < state.limit) replica.stops.add(entry.request, *output);
+    if (outputs_[slot] < cluster_->requests()[slot].limit) replica.stops.add(entry.request, outputs_[slot]);
   }
   const Time end = begin_step(replica, plan);
   inside_.push({end, StepDone{plan.replica, plan.step, 1}, 0});
@@ -207,15 +209,16 @@ bool SimBackend::run_ahead(const StampedEvent& done) {
   // An end elsewhere may bring an arrival here.
   if (reacts_ && !inside_.empty()) outside = std::min(outside, inside_.top().time);
   Time end = done.time;
+  if (end >= outside || replica.stop_pending || !cluster_->can_advance(id)) return false;
+  Replica& core = cluster_->at(id);
   std::uint32_t ran = 0;
   StepId step{0};
-  while (end < outside && !replica.stop_pending && cluster_->can_advance(id)) {
-    const StepPlan& plan = cluster_->advance(id, end);
+  do {
+    const StepPlan& plan = core.advance(end);
     end = begin_step(replica, plan);
     step = plan.step;
     ++ran;
-  }
-  if (ran == 0) return false;
+  } while (end < outside && !replica.stop_pending && core.can_go_on());
   inside_.push({end, StepDone{id, step, ran + 1}, 0});
   return true;
 }
@@ -230,7 +233,6 @@ void SimBackend::note_reset(ReplicaId replica) {
 }
 
 void SimBackend::end_request(const RequestRecord& record) {
-  outputs_.erase(raw(record.id));
   if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);
   source_.on_end(record);
   if (reacts_) arrival_ = source_.next_arrival();

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "costmodels/cost_model.h"
-#include "engine/base/flat_map.h"
 #include "engine/journal/replayed_durations.h"
 #include "engine/serving/cluster.h"
 #include "engine/workload/source.h"
@@ -91,7 +90,7 @@ class SimBackend final : public Backend {
   StampedEvent plan_{kTimeNever, PlanDue{ReplicaId{0}}, 0};  // that one; never: none
   std::vector<PerReplica> replicas_;
   std::vector<Time> tokeniser_free_;
-  FlatMap<std::uint32_t, std::int64_t> outputs_;  // true output lengths of requests in flight
+  std::vector<std::int64_t> outputs_;  // true output lengths of requests in flight, by slot
   std::vector<RequestId> stops_;
   std::vector<PrefillRow> rows_;  // of the step that is priced
   WorkloadItem item_;
