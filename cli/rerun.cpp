@@ -57,8 +57,7 @@ class ScenarioRerun final : public Rerun {
  public:
   ScenarioRerun(const Scenario& scenario, bool plain, std::vector<Observer*> observers)
       : scenario_(scenario), parts_(assemble(scenario)) {
-    for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = plain;
-    parts_.sim.shortcut = !plain;
+    if (plain) use_plain_loop(parts_);
     cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
                                          std::move(observers));
     backend_ = std::make_unique<SimBackend>(*parts_.source, std::vector<const CostModel*>{parts_.cost.get()},

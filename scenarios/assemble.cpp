@@ -42,6 +42,7 @@ RecorderOptions recorder_options(const Scenario& scenario) {
   options.measure_from = Time{run.warmup};
   if (run.measure) options.measure_to = options.measure_from + *run.measure;
   options.classes = traffic_classes(scenario);
+  options.output_delay = scenario.spec().front_end.per_output;
   return options;
 }
 
@@ -104,6 +105,11 @@ std::int64_t warm_caches(RequestSource& source, Cluster& cluster) {
   return kept;
 }
 
+void use_plain_loop(RunParts& parts) {
+  for (EngineConfig& engine : parts.cluster.replicas) engine.plain_loop = true;
+  parts.sim.shortcut = false;
+}
+
 RunParts assemble(const Scenario& scenario) {
   const ScenarioSpec& spec = scenario.spec();
   RunParts parts;
@@ -127,6 +133,12 @@ RunParts assemble(const Scenario& scenario) {
   if (spec.front_end.is_modelled()) {
     parts.sim.front_end = {static_cast<int>(spec.front_end.servers), spec.front_end.per_request,
                            spec.front_end.per_token};
+  }
+  parts.sim.front_end.per_output = spec.front_end.per_output;
+  if (scenario.slow_readers_pause()) {
+    parts.sim.front_end.slow_readers_pause = true;
+    parts.sim.front_end.bytes_per_token = *spec.front_end.bytes_per_token;
+    use_plain_loop(parts);  // only its plans say whose token each is
   }
   const Time end = spec.run.drain ? parts.recorder.measure_to + *spec.run.drain : kTimeNever;
   const ConfigNode* workload = find_path(scenario.resolved, "spec.workload");

@@ -27,6 +27,9 @@ struct RunParts {
 // Fills the prefix caches with the prompts of `source`, in order of arrival. Returns how many were kept.
 std::int64_t warm_caches(RequestSource& source, Cluster& cluster);
 
+// Every step will be simulated by itself.
+void use_plain_loop(RunParts& parts);
+
 // Opens the files that the scenario names. Throws ConfigError with everything that is wrong.
 RunParts assemble(const Scenario& scenario);
 

@@ -72,8 +72,7 @@ class Run {
         monitor_(options, parts_.source->total()) {
     check_context().seed = seed();
     parts_.sim.stop = options.stop;
-    parts_.sim.shortcut = !options.plain_loop;
-    for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = options.plain_loop;
+    if (options.plain_loop) use_plain_loop(parts_);
   }
 
   RunResult go() {
@@ -138,7 +137,8 @@ class Run {
     write_file(file("config.yaml"), write_scenario(scenario_));
     std::vector<std::string> classes;
     for (const TrafficClass& one : parts_.recorder.classes) classes.push_back(one.name);
-    streamed_.requests = std::make_unique<RequestsCsv>(file("requests.csv"), classes);
+    streamed_.requests =
+        std::make_unique<RequestsCsv>(file("requests.csv"), classes, parts_.recorder.output_delay);
     if (options_.steps) {
       streamed_.steps = std::make_unique<StepsCsv>(file("steps.csv"), parts_.recorder.num_replicas);
     }
@@ -198,7 +198,7 @@ class Run {
     from.evidence = {{world().evidence(parts_), 1.0}};
     from.oracle = facts.uses_oracle;
     from.closed_loop = facts.closed_loop;
-    if (!scenario_.spec().front_end.is_modelled()) from.not_modelled.emplace_back("front-end time");
+    if (!scenario_.spec().front_end.takes_time()) from.not_modelled.emplace_back("front-end time");
   }
 
   // "h100-sxm" as "H100", "meta-llama/Llama-3.1-8B" without its owner, and the rate of what arrived.

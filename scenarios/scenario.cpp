@@ -1,6 +1,7 @@
 // Loads a scenario: file, files it extends, command line, defaults; then checks it as a whole.
 #include "scenarios/scenario.h"
 
+#include <algorithm>
 #include <array>
 #include <openssl/evp.h>
 #include <utility>
@@ -94,6 +95,16 @@ Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverride
 }
 
 }  // namespace
+
+bool Scenario::slow_readers_pause() const {
+  if (spec().front_end.slow_reader != SlowReaderAction::kPause) return false;
+  const auto reads_slowly = [](const TrafficSpec& traffic) {
+    return traffic.slow_readers.has_value() && traffic.slow_readers->share > 0;
+  };
+  return reads_slowly(workload.traffic) ||
+         std::any_of(workload.classes.begin(), workload.classes.end(),
+                     [&](const ClassSpec& one) { return reads_slowly(one.traffic); });
+}
 
 Scenario parse_scenario(const std::string& text,
                         const std::string& file,

@@ -32,6 +32,8 @@ struct Scenario {
 
   const ScenarioSpec& spec() const { return document.spec; }
   Blocks num_blocks() const { return memory ? memory->num_blocks : *spec().engine.num_blocks; }
+  // Whether requests pause for clients that read slowly.
+  bool slow_readers_pause() const;
   Tokens max_model_len() const { return *spec().engine.max_model_len; }
 };
 

@@ -92,6 +92,13 @@ void FrontEndSpec::fields(Visitor& v) {
   v("servers", servers, "Requests that the front end works on at once.", Range{1, 65'536});
   v("per_request", per_request, "Front-end work on a request before it is routed.", short_time);
   v("per_token", per_token, "Front-end work on each prompt token, such as tokenising.", short_time);
+  v("per_output", per_output, "Time from a token to its client: detokenising and sending.", short_time);
+  v("slow_reader", slow_reader,
+    "What becomes of a request whose client's window is full: merge what it cannot take yet and go on, or "
+    "pause.",
+    Choices<SlowReaderAction>{{"merge", SlowReaderAction::kMerge}, {"pause", SlowReaderAction::kPause}});
+  v("bytes_per_token", bytes_per_token, "What one token is on the wire; needed where slow readers pause.",
+    Range{Bytes{1}, Bytes{std::int64_t{1} << 30}});
 }
 
 template <class Visitor>

@@ -37,6 +37,7 @@ class Validator {
     if (is_sound("spec.workload")) {
       collect("spec.workload", [&] { scenario_.workload = read_workload(spec_.workload, ""); });
     }
+    check_readers();
     const bool has_model = is_sound("spec.model") && collect("spec.model", [&] {
                              scenario_.model = find_model(spec_.model, data_folders());
                            });
@@ -114,6 +115,13 @@ class Validator {
     if (kv_cache != "cold" && kv_cache.rfind("trace:", 0) != 0) {
       add(kCodeBadValue, "spec.initial.kv_cache", '"' + kv_cache + "\" is not a choice",
           "write cold or trace:FILE");
+    }
+  }
+
+  void check_readers() {
+    if (scenario_.slow_readers_pause() && !spec_.front_end.bytes_per_token) {
+      add("CFG202", "spec.front_end", "slow readers pause, and what a token is on the wire is not given",
+          "write bytes_per_token: N, or slow_reader: merge");
     }
   }
 

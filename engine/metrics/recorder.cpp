@@ -18,11 +18,11 @@ std::size_t token_bucket(std::int64_t tokens) {
 
 bool happened(Time t) { return t != kTimeNever; }
 
-bool meets(const Slo& slo, const RequestRecord& record, std::int64_t over_gaps) {
+bool meets(const Slo& slo, const RequestRecord& record, Duration delay, std::int64_t over_gaps) {
   const std::int64_t gaps = std::max<std::int64_t>(record.outputs.value - 1, 0);
   const Duration decode = record.last_token - record.first_token;
-  if (slo.ttft && record.first_token - record.arrival > *slo.ttft) return false;
-  if (slo.e2e && record.last_token - record.arrival > *slo.e2e) return false;
+  if (slo.ttft && record.first_token - record.arrival + delay > *slo.ttft) return false;
+  if (slo.e2e && record.last_token - record.arrival + delay > *slo.e2e) return false;
   if (slo.tpot && static_cast<Int128>(to_ns(*slo.tpot)) * gaps < to_ns(decode)) return false;
   return !slo.itl || meets_itl(gaps, over_gaps);
 }
@@ -197,24 +197,24 @@ void Recorder::add_finished(GroupStats& group, const RequestRecord& record, std:
   group.preempted.add(to_ns(record.preempted));
   group.head_of_line.add(to_ns(record.head_of_line));
   const Time ready = happened(record.ready) ? record.ready : record.arrival;
-  group.front_end.add(to_ns(ready - record.arrival));
+  group.front_end.add(to_ns(ready - record.arrival + options_.output_delay));
   if (in_window(record.end)) ++window_completed_;
   if (happened(record.first_scheduled)) group.queue.add(to_ns(record.first_scheduled - ready));
   if (happened(record.first_token)) {
-    group.ttft.add(to_ns(record.first_token - record.arrival));
-    group.e2e.add(to_ns(record.last_token - record.arrival));
+    group.ttft.add(to_ns(record.first_token - record.arrival + options_.output_delay));
+    group.e2e.add(to_ns(record.last_token - record.arrival + options_.output_delay));
     group.decode.add(to_ns(record.last_token - record.first_token));
     group.prefill.add(to_ns(record.first_token - record.first_scheduled));
     group.inference.add(to_ns(record.last_token - record.first_scheduled));
     if (is_measured(record.stat_group)) {
       seconds_.add_life(record.arrival, record.last_token);
-      trend_.add_ttft(record.arrival, record.first_token - record.arrival);
+      trend_.add_ttft(record.arrival, record.first_token - record.arrival + options_.output_delay);
     }
   }
   if (const auto tpot = tpot_of(record.first_token, record.last_token, record.outputs))
     group.tpot.add(to_ns(*tpot));
   const Slo& slo = options_.classes[raw(record.traffic_class)].slo;
-  if (!slo.empty() && meets(slo, record, over_gaps)) {
+  if (!slo.empty() && meets(slo, record, options_.output_delay, over_gaps)) {
     ++group.good;
     group.good_outputs += record.outputs;
   }

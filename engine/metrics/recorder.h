@@ -27,6 +27,7 @@ struct RecorderOptions {
   // The measured window; requests whose arrival lies in it carry a measured stat group (slo.h).
   Time measure_from = kTimeZero;
   Time measure_to = kTimeNever;
+  Duration output_delay{0};  // from a token to its client; part of TTFT and E2E
   std::size_t exact_limit = Samples::kExactLimit;
 };
 

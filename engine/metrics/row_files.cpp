@@ -39,8 +39,8 @@ class Row {
     return *this;
   }
   Row& time(Time value) { return value == kTimeNever ? text("") : integer(to_ns(value)); }
-  Row& between(Time from, Time to) {
-    return from == kTimeNever || to == kTimeNever ? text("") : integer(to_ns(to - from));
+  Row& between(Time from, Time to, Duration more = Duration{0}) {
+    return from == kTimeNever || to == kTimeNever ? text("") : integer(to_ns(to - from + more));
   }
   void end() { file_.append('\n'); }
 
@@ -56,8 +56,8 @@ class Row {
 
 }  // namespace
 
-RequestsCsv::RequestsCsv(std::string path, std::vector<std::string> class_names)
-    : file_(std::move(path)), class_names_(std::move(class_names)) {
+RequestsCsv::RequestsCsv(std::string path, std::vector<std::string> class_names, Duration output_delay)
+    : file_(std::move(path)), class_names_(std::move(class_names)), output_delay_(output_delay) {
   for (std::string& name : class_names_) name = csv_field(name);
   file_.append(kRequestColumns);
 }
@@ -77,9 +77,9 @@ void RequestsCsv::on_end(const RequestRecord& r) {
   row.integer(r.cached.value).integer(r.recomputed.value).integer(r.preemptions);
   row.time(r.arrival).time(r.ready).time(r.first_scheduled);
   row.time(r.first_token).time(r.last_token).time(r.end);
-  row.between(r.arrival, r.first_token);
+  row.between(r.arrival, r.first_token, output_delay_);
   tpot ? row.integer(to_ns(*tpot)) : row.text("");
-  row.between(r.arrival, r.last_token).between(ready, r.first_scheduled);
+  row.between(r.arrival, r.last_token, output_delay_).between(ready, r.first_scheduled);
   row.integer(to_ns(r.preempted)).integer(to_ns(r.head_of_line));
   row.integer(r.waste_at_end.value).integer(r.held_at_end.value).end();
 }

@@ -17,13 +17,15 @@ namespace servetwin {
 // happened is an empty field.
 class RequestsCsv final : public Observer {
  public:
-  RequestsCsv(std::string path, std::vector<std::string> class_names);
+  // `output_delay`: from a token to its client; part of ttft_ns and e2e_ns.
+  RequestsCsv(std::string path, std::vector<std::string> class_names, Duration output_delay = Duration{0});
   void on_end(const RequestRecord& record) override;
   void commit() { file_.commit(); }
 
  private:
   OutputFile file_;
   std::vector<std::string> class_names_;
+  Duration output_delay_;
 };
 
 // A row when the step ends, with the state of the replica after its plan.

@@ -95,10 +95,28 @@ void SimBackend::schedule_client(const WorkloadItem& item) {
   for (const auto& [after, why] : limits) {
     if (after.count() >= 0) outside_.push({item.spec.arrival + after, Cancelled{item.spec.id, why}, nth++});
   }
+  if (options_.front_end.slow_readers_pause && truth.reader_bytes_per_s > 0) {
+    slow_readers_.add(item.spec.id, BytesPerSecond{truth.reader_bytes_per_s},
+                      options_.front_end.bytes_per_token, truth.reader_window);
+  }
 }
 
-// Time limits that were met are no events.
+// Closes the window of each slow reader that this step's token fills.
+void SimBackend::send_tokens(const StepPlan& plan, Time end) {
+  CHECK_INVARIANT(plan.all_rows, raw(plan.step));
+  for (const StepRow& row : plan.rows) {
+    if (!row.sampled) continue;
+    const std::optional<Time> opens = slow_readers_.on_token(row.request, end);
+    if (!opens.has_value()) continue;
+    outside_.push({end, ClientWindow{row.request, false}, 0});
+    outside_.push({*opens, ClientWindow{row.request, true}, 1});
+  }
+}
+
+// Time limits that were met are no events, nor are windows of clients that are served.
 bool SimBackend::still_due(const StampedEvent& event) const {
+  if (const ClientWindow* window = std::get_if<ClientWindow>(&event.event))
+    return cluster_->requests().find(window->request) != kNoSlot;
   const Cancelled* cancelled = std::get_if<Cancelled>(&event.event);
   if (cancelled == nullptr) return true;
   const Slot slot = cluster_->requests().find(cancelled->request);
@@ -173,10 +191,10 @@ std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) cons
 Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
   ++num_steps_;
   const std::optional<Duration> known = replayed_duration(plan);
-  const Time end = known.has_value()
-                       ? plan.time + *known
-                       : std::max(plan.time, replica.device_free) + duration(replica, plan);
+  const Time end = known.has_value() ? plan.time + *known
+                                     : std::max(plan.time, replica.device_free) + duration(replica, plan);
   replica.device_free = end;
+  if (!slow_readers_.empty()) send_tokens(plan, end);
   replica.stop_pending = false;
   if (plan.entries.empty() && replica.stops.skip_plan()) return end;
   stops_.clear();
@@ -234,7 +252,10 @@ void SimBackend::note_reset(ReplicaId replica) {
 
 void SimBackend::end_request(const RequestRecord& record) {
   if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);
-  source_.on_end(record);
+  slow_readers_.remove(record.id);
+  RequestRecord seen = record;  // by the client
+  seen.end += options_.front_end.per_output;
+  source_.on_end(seen);
   if (reacts_) arrival_ = source_.next_arrival();
 }
 

@@ -10,17 +10,23 @@
 #include "engine/journal/replayed_durations.h"
 #include "engine/serving/cluster.h"
 #include "engine/workload/source.h"
+#include "sim/backend/slow_readers.h"
 #include "sim/backend/stop_tracker.h"
 #include "sim/core/event_queue.h"
 
 namespace servetwin {
 
-// Front-end work before a request is routed: a queue in front of `servers` tokenisers. Zero servers: not
-// modelled.
+// Front-end work before a request is routed: a queue in front of `servers` tokenisers (zero: not modelled),
+// and what becomes of its output.
 struct FrontEndOptions {
   int servers = 0;
   Duration per_request{0};
   Duration per_token{0};
+  Duration per_output{0};    // from a token to its client
+  Bytes bytes_per_token{0};  // sent to the client
+  // A request whose client does not read pauses. Otherwise its deltas are merged and nothing waits. Needs the
+  // plain loop.
+  bool slow_readers_pause = false;
 };
 
 struct SimOptions {
@@ -77,6 +83,7 @@ class SimBackend final : public Backend {
   void arrive(StampedEvent& out);
   void schedule_client(const WorkloadItem& item);
   void tokenise(RequestSpec& spec);
+  void send_tokens(const StepPlan& plan, Time end);
   bool still_due(const StampedEvent& event) const;
   bool run_ahead(const StampedEvent& done);
   Time next_outside();
@@ -91,6 +98,7 @@ class SimBackend final : public Backend {
   std::vector<PerReplica> replicas_;
   std::vector<Time> tokeniser_free_;
   std::vector<std::int64_t> outputs_;  // true output lengths of requests in flight, by slot
+  SlowReaders slow_readers_;           // those that pause
   std::vector<RequestId> stops_;
   std::vector<PrefillRow> rows_;  // of the step that is priced
   WorkloadItem item_;

@@ -138,6 +138,35 @@ TEST_CASE("a front end adds its time before the first token") {
   CHECK(with.report.measured.ttft.mean.value_or(0) > without.report.measured.ttft.mean.value_or(0) + 30e6);
 }
 
+TEST_CASE("the way to the client is part of TTFT and of E2E, and of nothing else") {
+  const RunResult without = run_scenario(small());
+  const RunResult with = run_scenario(small({"front_end={per_output: 40ms}"}));
+  CHECK(with.provenance.not_modelled.empty());
+  CHECK(with.provenance.timeline_digest == without.provenance.timeline_digest);
+  const ClassReport& a = without.report.measured;
+  const ClassReport& b = with.report.measured;
+  CHECK(b.ttft.max.value_or(0) == a.ttft.max.value_or(0) + 40e6);
+  CHECK(b.e2e.max.value_or(0) == a.e2e.max.value_or(0) + 40e6);
+  CHECK(b.front_end.min.value_or(0) == 40e6);
+  CHECK(b.tpot.max == a.tpot.max);
+  CHECK(b.itl.max == a.itl.max);
+}
+
+TEST_CASE("requests pause for slow readers only where the front end says so") {
+  const std::vector<std::string> slow = {"workload.slow_readers={share: 0.3, rate: 200B/s, window: 512B}"};
+  const RunResult fast = run_scenario(small());
+  const RunResult merged = run_scenario(small(slow));
+  std::vector<std::string> pause = slow;
+  pause.push_back("front_end={slow_reader: pause, bytes_per_token: 100B}");
+  const RunResult paused = run_scenario(small(pause));
+  CHECK(merged.provenance.timeline_digest == fast.provenance.timeline_digest);
+  CHECK(paused.report.all.injected == fast.report.all.injected);
+  CHECK(paused.report.all.in_progress == 0);
+  // Two tokens a second: who reads slowly takes far longer than anybody else.
+  CHECK(paused.report.measured.e2e.max.value_or(0) > 4 * fast.report.measured.e2e.max.value_or(0));
+  CHECK(paused.report.measured.e2e.median().value_or(0) < 2 * fast.report.measured.e2e.median().value_or(0));
+}
+
 TEST_CASE("a warm cache holds the prompts of its trace, whole blocks within all but the last token") {
   const ScratchFolder folder;
   std::filesystem::create_directories(folder.path());

@@ -38,6 +38,16 @@ std::string problem_with(const std::string& assignment) {
   return problems.front().code + ' ' + problems.front().path;
 }
 
+TEST_CASE("requests that pause for slow readers need the size of a token") {
+  const std::string readers = "workload.slow_readers={share: 0.1, rate: 1kB/s}";
+  CHECK(problems_of({readers}).empty());
+  CHECK(problems_of({"front_end={slow_reader: pause}"}).empty());  // nobody reads slowly
+  const auto problems = problems_of({readers, "front_end={slow_reader: pause}"});
+  REQUIRE(problems.size() == 1);
+  CHECK(problems.front().code + ' ' + problems.front().path == "CFG202 spec.front_end");
+  CHECK(problems_of({readers, "front_end={slow_reader: pause, bytes_per_token: 120B}"}).empty());
+}
+
 TEST_CASE("the scenario these tests change is sound") { CHECK(problems_of({}).empty()); }
 
 TEST_CASE("numbers are decimal, finite and in range") {
