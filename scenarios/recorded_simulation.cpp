@@ -8,8 +8,7 @@ namespace servetwin {
 
 RecordedSimulation::RecordedSimulation(const Scenario& scenario, const RecordedRun& run)
     : parts_(assemble(scenario)), source_(run) {
-  for (EngineConfig& config : parts_.cluster.replicas) config.plain_loop = true;
-  parts_.sim.shortcut = false;
+  use_plain_loop(parts_);
   parts_.sim.replayed = &run.durations;
   cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
                                        std::vector<Observer*>{&log_});
