@@ -91,11 +91,14 @@ class Live final : public Verb {
   }
 
  private:
-  static std::int64_t whole(const char* option, const std::string& text, std::int64_t least, std::int64_t most) {
+  static std::int64_t whole(const char* option,
+                            const std::string& text,
+                            std::int64_t least,
+                            std::int64_t most) {
     const auto value = parse_integer(text);
     if (!value || *value.value < least || *value.value > most) {
-      throw UsageError(
-          fmt::format("servetwin live: {} takes a whole number from {} to {}, not {}", option, least, most, text));
+      throw UsageError(fmt::format("servetwin live: {} takes a whole number from {} to {}, not {}", option,
+                                   least, most, text));
     }
     return *value.value;
   }

@@ -40,8 +40,7 @@ void ThreadTeam::run(int member) {
   }
 }
 
-void ThreadTeam::for_ranges(std::int64_t count,
-                            const std::function<void(std::int64_t, std::int64_t)>& work) {
+void ThreadTeam::for_ranges(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& work) {
   if (threads_.empty() || count < 2) {
     if (count > 0) work(0, count);
     return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNotLive = "CFG401";
 constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
-constexpr const char* kRandomModels = "servetwin/";   // catalogue names whose weights are drawn
+constexpr const char* kRandomModels = "servetwin/";  // catalogue names whose weights are drawn
 
 class LiveCheck {
  public:
@@ -27,16 +27,19 @@ class LiveCheck {
       add("spec.model", "has no weights here: checkpoints are not read yet",
           "servetwin/tiny-llama-random has weights that are drawn from the seed");
     }
-    if (spec.layout.tp * spec.layout.pp != 1) add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
+    if (spec.layout.tp * spec.layout.pp != 1)
+      add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
     if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
-    if (spec.front_end.is_modelled()) add("spec.front_end", "a modelled front end is not live", "leave it out");
+    if (spec.front_end.is_modelled())
+      add("spec.front_end", "a modelled front end is not live", "leave it out");
     if (scenario_.model.max_position < scenario_.max_model_len().value) {
       add("spec.engine.max_model_len", "is longer than the model's context",
           "at most " + std::to_string(scenario_.model.max_position));
     }
     const Bytes memory = needed();
     if (memory > kMaxMemory) {
-      add("spec.engine.num_blocks", "weights and KV blocks take " + std::to_string(memory.value) + " bytes in f32",
+      add("spec.engine.num_blocks",
+          "weights and KV blocks take " + std::to_string(memory.value) + " bytes in f32",
           "at most " + std::to_string(kMaxMemory.value) + "; set engine.num_blocks");
     }
     return std::move(problems_);
@@ -49,7 +52,8 @@ class LiveCheck {
   }
 
   Bytes needed() const {
-    const Bytes blocks = KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size);
+    const Bytes blocks =
+        KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size);
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
@@ -80,8 +84,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                             scenario_.max_model_len(), options_.threads};
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
-    runners.push_back(
-        std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
+    runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
   }
   LiveOptions live;
   live.sampling = options_.sampling;

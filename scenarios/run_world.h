@@ -18,8 +18,8 @@ struct WorldOutcome {
 class RunWorld {
  public:
   virtual ~RunWorld() = default;
-  // Serves until nothing will happen any more, or until `stop`. `journal` is null when none is written; request
-  // rows of the parts' source reach it without the world's help.
+  // Serves until nothing will happen any more, or until `stop`. `journal` is null when none is written;
+  // request rows of the parts' source reach it without the world's help.
   virtual WorldOutcome serve(Cluster& cluster,
                              RunParts& parts,
                              JournalWriter* journal,

@@ -90,8 +90,8 @@ void Sampler::penalise(const SamplingParams& params, const SamplingContext& cont
     for (const TokenId token : tokens) ++counts_[static_cast<std::size_t>(token)];
     for (std::size_t i = 0; i < logits_.size(); ++i) {
       if (counts_[i] == 0) continue;
-      logits_[i] = logits_[i] > 0 ? logits_[i] / params.repetition_penalty
-                                  : logits_[i] * params.repetition_penalty;
+      logits_[i] =
+          logits_[i] > 0 ? logits_[i] / params.repetition_penalty : logits_[i] * params.repetition_penalty;
     }
   }
   if (params.frequency_penalty == 0 && params.presence_penalty == 0) return;
@@ -152,7 +152,8 @@ void Sampler::keep_top_p(double top_p) {
   for (const Candidate& one : kept_) total += one.probability;
   double reached = 0;
   std::size_t count = 0;
-  while (count < kept_.size() && (count == 0 || reached < top_p * total)) reached += kept_[count++].probability;
+  while (count < kept_.size() && (count == 0 || reached < top_p * total))
+    reached += kept_[count++].probability;
   kept_.resize(count);
 }
 

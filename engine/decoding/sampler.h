@@ -51,8 +51,8 @@ class Sampler {
   void keep_min_p(double min_p);
   void keep_top_p(double top_p);
 
-  std::vector<float> raw_;     // as the model gave them
-  std::vector<float> logits_;  // as the request wants them
+  std::vector<float> raw_;            // as the model gave them
+  std::vector<float> logits_;         // as the request wants them
   std::vector<std::int32_t> counts_;  // by token
   std::vector<Candidate> kept_;       // most likely first
 };

@@ -9,8 +9,8 @@
 
 namespace servetwin {
 
-// Ids run from 1 to num_blocks - 1; block 0 is the null block. A freed block keeps its content, and its id stays
-// known under its owner, until it is handed out again: prefix hits find it there.
+// Ids run from 1 to num_blocks - 1; block 0 is the null block. A freed block keeps its content, and its id
+// stays known under its owner, until it is handed out again: prefix hits find it there.
 class BlockTables final : public KvListener {
  public:
   explicit BlockTables(std::int64_t num_blocks);

@@ -19,8 +19,7 @@ TextPlace generated_place(const RequestSpec& request) {
 }
 
 TokenId ContentText::synthetic(std::uint64_t stream, std::int64_t offset) const {
-  const std::uint64_t bits =
-      draw_u64({seed_, Stream::kTokenIds, stream}, static_cast<std::uint32_t>(offset));
+  const std::uint64_t bits = draw_u64({seed_, Stream::kTokenIds, stream}, static_cast<std::uint32_t>(offset));
   return static_cast<TokenId>(bits % static_cast<std::uint64_t>(vocab_));
 }
 

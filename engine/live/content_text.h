@@ -20,9 +20,9 @@ struct TextPlace {
 
 TextPlace generated_place(const RequestSpec& request);
 
-// A token is a pure function of (seed, stream, offset), so prompts whose segments are equal hold equal tokens;
-// text that a model generated into a shared stream takes the place of what would stand there, and is kept for
-// the rest of the run. Safe to call from several threads.
+// A token is a pure function of (seed, stream, offset), so prompts whose segments are equal hold equal
+// tokens; text that a model generated into a shared stream takes the place of what would stand there, and is
+// kept for the rest of the run. Safe to call from several threads.
 class ContentText {
  public:
   ContentText(std::uint64_t seed, std::int64_t vocab) : seed_(seed), vocab_(vocab) {}

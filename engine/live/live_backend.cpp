@@ -12,6 +12,9 @@ namespace {
 constexpr Duration kFlushEvery = std::chrono::seconds(1);
 constexpr Duration kLongestWait = std::chrono::milliseconds(50);  // a stop request is seen after that
 
+// A heap with the earliest timer in front.
+constexpr auto kLater = [](const auto& a, const auto& b) { return a.due > b.due; };
+
 }  // namespace
 
 LiveBackend::LiveBackend(RequestSource& source,
@@ -88,13 +91,12 @@ void LiveBackend::look() {
 }
 
 void LiveBackend::take_workload(Time until) {
-  const auto later = [](const Timer& a, const Timer& b) { return a.due > b.due; };
   while (true) {
     const Time timer = timers_.empty() ? kTimeNever : timers_.front().due;
     if (arrival_ != kTimeNever && arrival_ <= std::min(timer, until)) {
       arrive_from_source();
     } else if (timer <= until && timer != kTimeNever) {
-      std::pop_heap(timers_.begin(), timers_.end(), later);
+      std::pop_heap(timers_.begin(), timers_.end(), kLater);
       ready_.emplace_back(timers_.back().event);
       timers_.pop_back();
     } else {
@@ -124,7 +126,7 @@ void LiveBackend::add_timers(const WorkloadItem& item) {
   for (const auto& [after, why] : limits) {
     if (after.count() < 0) continue;
     timers_.push_back({item.spec.arrival + after, Cancelled{item.spec.id, why}});
-    std::push_heap(timers_.begin(), timers_.end(), [](const Timer& a, const Timer& b) { return a.due > b.due; });
+    std::push_heap(timers_.begin(), timers_.end(), kLater);
   }
 }
 
@@ -187,7 +189,7 @@ StampedEvent LiveBackend::stamped(Time time, const Event& event) {
 // Nothing will happen any more: also when requests are left that nothing can help.
 bool LiveBackend::finished() {
   while (!timers_.empty() && !still_due(timers_.front().event)) {
-    std::pop_heap(timers_.begin(), timers_.end(), [](const Timer& a, const Timer& b) { return a.due > b.due; });
+    std::pop_heap(timers_.begin(), timers_.end(), kLater);
     timers_.pop_back();
   }
   const auto waits = [](const PerReplica& replica) { return replica.plan != kTimeNever; };

@@ -25,16 +25,16 @@ struct Submission {
 };
 
 struct LiveOptions {
-  SamplingParams sampling;  // of the workload's requests; their lengths are those of the workload
-  bool accepts_clients = false;  // goes on until close(), also when there is nothing to do
-  std::size_t max_inbox = 4096;  // submissions and events that wait to be looked at
-  JournalWriter* journal = nullptr;      // flushed once a second, told of plans asked for and of submissions
-  const volatile bool* stop = nullptr;   // becomes true when the run shall end early
+  SamplingParams sampling;              // of the workload's requests; their lengths are those of the workload
+  bool accepts_clients = false;         // goes on until close(), also when there is nothing to do
+  std::size_t max_inbox = 4096;         // submissions and events that wait to be looked at
+  JournalWriter* journal = nullptr;     // flushed once a second, told of plans asked for and of submissions
+  const volatile bool* stop = nullptr;  // becomes true when the run shall end early
 };
 
 // next(), start_step() and the other commands belong to the thread that serves; post() and close() may be
-// called from any. Stamps are times of delivery: each is later than the one before, or equal and then after it
-// in the order of events.
+// called from any. Stamps are times of delivery: each is later than the one before, or equal and then after
+// it in the order of events.
 class LiveBackend final : public Backend {
  public:
   // One runner per replica. Source and text must outlive the backend.
@@ -75,9 +75,9 @@ class LiveBackend final : public Backend {
   struct PerReplica {
     std::unique_ptr<BlockTables> blocks;
     std::unique_ptr<ReplicaWorker> worker;
-    Time plan = kTimeNever;     // asked for
+    Time plan = kTimeNever;  // asked for
     StepId last_started{0};
-    StepId discarded{0};        // results up to this step count no more
+    StepId discarded{0};  // results up to this step count no more
   };
   struct Timer {
     Time due;

@@ -37,7 +37,8 @@ void ModelRunner::truncate(RequestId request, std::int64_t outputs) {
   if (found == sequences_.end()) return;
   found->second.ended = false;
   std::vector<TokenId>& tokens = found->second.tokens;
-  tokens.resize(std::min(tokens.size(), found->second.start.prompt.size() + static_cast<std::size_t>(outputs)));
+  tokens.resize(
+      std::min(tokens.size(), found->second.start.prompt.size() + static_cast<std::size_t>(outputs)));
 }
 
 // A prefix hit is believed by the core because hashes are equal; here the tokens themselves are compared.
@@ -102,8 +103,7 @@ bool ModelRunner::emit(Sequence& sequence, SampledToken sampled) {
   const TextPlace& place = sequence.start.place;
   if (place.shared) text_.put_generated(place.stream, place.offset + index, token);
   if (sink_) sink_({sequence.start.request, index, std::move(sampled)});
-  sequence.ended =
-      index + 1 == sequence.start.stop_after || stops(sequence.start.sampling, token, index + 1);
+  sequence.ended = index + 1 == sequence.start.stop_after || stops(sequence.start.sampling, token, index + 1);
   return sequence.ended;
 }
 

@@ -23,9 +23,7 @@ struct StepResult {
 class ReplicaWorker {
  public:
   // `done` is called on the worker's thread after each step.
-  ReplicaWorker(ReplicaId replica,
-                std::unique_ptr<ModelRunner> runner,
-                std::function<void(StepResult)> done);
+  ReplicaWorker(ReplicaId replica, std::unique_ptr<ModelRunner> runner, std::function<void(StepResult)> done);
   // Finishes the step it is in and drops the rest.
   ~ReplicaWorker();
   ReplicaWorker(const ReplicaWorker&) = delete;

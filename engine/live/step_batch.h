@@ -13,12 +13,12 @@ namespace servetwin {
 
 struct StepBatch {
   StepId step{0};
-  std::vector<StepRow> rows;                 // in running order
-  std::vector<std::int32_t> cu_seqlens;      // rows + 1: where each row's tokens begin
-  std::vector<std::int32_t> seq_lens;        // keys of each row after the step
-  std::vector<std::int32_t> block_tables;    // of all rows, one after the other
-  std::vector<std::int64_t> table_starts;    // rows: where each row's table begins
-  std::vector<std::int64_t> slots;           // tokens: block · block_size + offset
+  std::vector<StepRow> rows;               // in running order
+  std::vector<std::int32_t> cu_seqlens;    // rows + 1: where each row's tokens begin
+  std::vector<std::int32_t> seq_lens;      // keys of each row after the step
+  std::vector<std::int32_t> block_tables;  // of all rows, one after the other
+  std::vector<std::int64_t> table_starts;  // rows: where each row's table begins
+  std::vector<std::int64_t> slots;         // tokens: block · block_size + offset
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
   std::int64_t num_tokens() const { return cu_seqlens.back(); }

@@ -57,7 +57,7 @@ struct ModelSpec {
   std::optional<std::int64_t> sliding_window;  // tokens
   bool tied_embeddings = false;
   bool qkv_bias = false;
-  bool qk_norm = false;        // an RMS norm of head_dim on queries and keys, as in Qwen3
+  bool qk_norm = false;  // an RMS norm of head_dim on queries and keys, as in Qwen3
   double norm_epsilon = 1e-5;
   RopeSpec rope;
   DType dtype = DType::kBF16;  // of the weights as published

@@ -17,8 +17,8 @@ struct PagedCache {
   std::int64_t head_dim = 0;
 };
 
-// The rows of a batch: row r has query tokens [cu_seqlens[r], cu_seqlens[r + 1]), sees seq_lens[r] keys in the
-// blocks that start at block_tables + table_starts[r]. Its last query is at position seq_lens[r] − 1.
+// The rows of a batch: row r has query tokens [cu_seqlens[r], cu_seqlens[r + 1]), sees seq_lens[r] keys in
+// the blocks that start at block_tables + table_starts[r]. Its last query is at position seq_lens[r] − 1.
 struct RaggedRows {
   std::int64_t rows = 0;
   const std::int32_t* cu_seqlens = nullptr;
@@ -35,8 +35,8 @@ void store_keys_values(const PagedCache& cache,
                        const std::int64_t* slots,
                        std::int64_t tokens);
 
-// output and queries: [tokens][heads][head_dim]; heads is a multiple of kv_heads (equal: MHA, 1: MQA). Causal.
-// Keys are taken in tiles at fixed positions, so a query's result depends on its own keys alone.
+// output and queries: [tokens][heads][head_dim]; heads is a multiple of kv_heads (equal: MHA, 1: MQA).
+// Causal. Keys are taken in tiles at fixed positions, so a query's result depends on its own keys alone.
 void paged_attention(const PagedCache& cache,
                      const RaggedRows& rows,
                      std::int64_t heads,

@@ -6,10 +6,7 @@
 namespace servetwin {
 
 // output[tokens][hidden] = table[ids[t]]. Every id is a row of the table.
-void embedding(const float* table,
-               std::int64_t hidden,
-               const std::int32_t* ids,
-               std::int64_t tokens,
-               float* output);
+void embedding(
+    const float* table, std::int64_t hidden, const std::int32_t* ids, std::int64_t tokens, float* output);
 
 }  // namespace servetwin

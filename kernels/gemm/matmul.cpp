@@ -16,7 +16,8 @@ void matmul(const MatmulShape& shape,
       const float* of_column = weight + column * shape.inputs;
       const float offset = bias == nullptr ? 0.0F : bias[column];
       for (std::int64_t row = 0; row < shape.rows; ++row) {
-        output[row * shape.outputs + column] = dot(input + row * shape.inputs, of_column, shape.inputs) + offset;
+        output[row * shape.outputs + column] =
+            dot(input + row * shape.inputs, of_column, shape.inputs) + offset;
       }
     }
   });

@@ -16,11 +16,8 @@ void rms_norm(const RmsNormOptions& options, const float* input, const float* we
   }
 }
 
-void add_rms_norm(const RmsNormOptions& options,
-                  const float* input,
-                  float* residual,
-                  const float* weight,
-                  float* output) {
+void add_rms_norm(
+    const RmsNormOptions& options, const float* input, float* residual, const float* weight, float* output) {
   const std::int64_t size = options.rows * options.width;
   for (std::int64_t i = 0; i < size; ++i) residual[i] += input[i];
   rms_norm(options, residual, weight, output);

@@ -15,10 +15,7 @@ struct RmsNormOptions {
 void rms_norm(const RmsNormOptions& options, const float* input, const float* weight, float* output);
 
 // residual += input; then output = rms_norm(residual).
-void add_rms_norm(const RmsNormOptions& options,
-                  const float* input,
-                  float* residual,
-                  const float* weight,
-                  float* output);
+void add_rms_norm(
+    const RmsNormOptions& options, const float* input, float* residual, const float* weight, float* output);
 
 }  // namespace servetwin

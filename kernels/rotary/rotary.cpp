@@ -16,7 +16,8 @@ void rotary(const RotaryFrequencies& frequencies,
   const std::int64_t step = layout == RotaryLayout::kNeox ? 1 : 2;
   for (std::int64_t t = 0; t < tokens; ++t, heads += num_heads * 2 * pairs) {
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      const float angle = static_cast<float>(positions[t]) * frequencies.speeds[static_cast<std::size_t>(pair)];
+      const float angle =
+          static_cast<float>(positions[t]) * frequencies.speeds[static_cast<std::size_t>(pair)];
       const float cosine = std::cos(angle) * frequencies.magnitude;
       const float sine = std::sin(angle) * frequencies.magnitude;
       for (std::int64_t head = 0; head < num_heads; ++head) {

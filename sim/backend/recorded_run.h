@@ -1,5 +1,5 @@
-// The world outside the core as a journal recorded it: arrivals, clients that went away, lengths, durations. A
-// simulation of it leaves nothing open but the decisions.
+// The world outside the core as a journal recorded it: arrivals, clients that went away, lengths, durations.
+// A simulation of it leaves nothing open but the decisions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// If these fail, a request gets tokens that its sampling parameters exclude, or in other proportions than they
-// say, or another draw for the same seed.
+// If these fail, a request gets tokens that its sampling parameters exclude, or in other proportions than
+// they say, or another draw for the same seed.
 #include "engine/decoding/sampler.h"
 
 #include <cmath>
@@ -16,7 +16,9 @@ struct Talk {
   std::vector<TokenId> tokens{};
   std::int64_t prompt = 0;
 
-  SampledToken next(const std::vector<float>& logits, const SamplingParams& params, std::uint32_t position = 0) {
+  SampledToken next(const std::vector<float>& logits,
+                    const SamplingParams& params,
+                    std::uint32_t position = 0) {
     const SamplingContext context{&tokens, prompt, 7, position};
     return sampler.sample(logits.data(), static_cast<std::int64_t>(logits.size()), params, context);
   }

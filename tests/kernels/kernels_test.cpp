@@ -172,7 +172,8 @@ std::vector<double> plain_attention(const std::vector<float>& query,
   std::vector<double> out(static_cast<std::size_t>(dim), 0.0);
   for (std::int64_t k = 0; k < length; ++k) {
     for (std::int64_t i = 0; i < dim; ++i) {
-      out[static_cast<std::size_t>(i)] += scores[static_cast<std::size_t>(k)] / total * at(values, k * dim + i);
+      out[static_cast<std::size_t>(i)] +=
+          scores[static_cast<std::size_t>(k)] / total * at(values, k * dim + i);
     }
   }
   return out;

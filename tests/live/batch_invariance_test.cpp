@@ -1,5 +1,5 @@
-// If these fail, a token depends on what else is in the batch, on how a prompt was cut, on threads or on where
-// its keys lie: then a live run cannot be repeated, and a preemption changes an answer.
+// If these fail, a token depends on what else is in the batch, on how a prompt was cut, on threads or on
+// where its keys lie: then a live run cannot be repeated, and a preemption changes an answer.
 #include "engine/base/rng.h"
 #include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
@@ -63,7 +63,8 @@ TEST_CASE("logits are bit-equal in batches of 1 to 32, wherever the row stands, 
     for (const int batch : {1, 2, 3, 5, 8, 13, 32}) {
       CAPTURE(threads, batch);
       std::vector<std::vector<TokenId>> sequences;
-      for (int i = 0; i < batch; ++i) sequences.push_back(text(i == batch / 2 ? 0 : 100 + static_cast<std::uint64_t>(i)));
+      for (int i = 0; i < batch; ++i)
+        sequences.push_back(text(i == batch / 2 ? 0 : 100 + static_cast<std::uint64_t>(i)));
       ModelRig rig(tiny(), weights(), sequences, 16, threads);
       std::vector<RigRow> rows;
       for (int i = 0; i < batch; ++i) rows.push_back({i, i == batch / 2 ? kLength - 1 : 1 + i});
@@ -79,7 +80,8 @@ TEST_CASE("logits are bit-equal for every block size") {
   for (const std::int64_t size : {10, 32, 64}) CHECK(whole(1, size) == expected);
 }
 
-TEST_CASE("logits are bit-equal when the prompt's beginning is another sequence's, computed in the same step") {
+TEST_CASE(
+    "logits are bit-equal when the prompt's beginning is another sequence's, computed in the same step") {
   const std::vector<float> expected = whole();
   ModelRig rig(tiny(), weights(), {text(0), text(0)});
   rig.share(0, 1, 9);

@@ -1,4 +1,5 @@
-// If these fail, the model reads keys from other blocks than the core shares, or two sequences write into one.
+// If these fail, the model reads keys from other blocks than the core shares, or two sequences write into
+// one.
 #include "engine/live/block_tables.h"
 
 #include "engine/base/rng.h"

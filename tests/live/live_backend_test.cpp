@@ -1,5 +1,5 @@
-// If these fail, the live world reaches the core in another order than the simulated one does, loses or repeats
-// what clients do, or leaves something behind when they are gone.
+// If these fail, the live world reaches the core in another order than the simulated one does, loses or
+// repeats what clients do, or leaves something behind when they are gone.
 #include "engine/live/live_backend.h"
 
 #include <atomic>
@@ -96,7 +96,8 @@ TEST_CASE("arrivals and cancellations that wait are delivered before a step's re
 TEST_CASE("a full or closed inbox refuses") {
   LiveBench bench({});
   int taken = 0;
-  for (std::uint32_t id = 0; id < 80; ++id) taken += bench.backend().post(LiveBench::submission(id, 5, 2)) ? 1 : 0;
+  for (std::uint32_t id = 0; id < 80; ++id)
+    taken += bench.backend().post(LiveBench::submission(id, 5, 2)) ? 1 : 0;
   CHECK(taken == 64);
   bench.backend().close();
   bench.serve_all();
@@ -125,7 +126,8 @@ TEST_CASE("stop ids and EOS end a submission as stopped, at the token the model 
     bench.backend().post(std::move(submission));
     bench.backend().close();
     bench.serve_all();
-    CHECK(cut == std::vector<TokenId>(answer.begin(), answer.begin() + static_cast<std::ptrdiff_t>(first) + 1));
+    CHECK(cut ==
+          std::vector<TokenId>(answer.begin(), answer.begin() + static_cast<std::ptrdiff_t>(first) + 1));
     CHECK(bench.log.ends.front().end_state == EndState::kStop);
     CHECK(bench.log.ends.front().outputs.value == static_cast<std::int64_t>(cut.size()));
   }
@@ -144,7 +146,8 @@ Answers answers_with_resets(bool resets, InFlight in_flight) {
   LiveBench bench(engine, [&](const OutputToken& token) {
     const auto [at, is_new] = answers[token.request].emplace(token.index, token.sampled.token);
     consistent = consistent && at->second == token.sampled.token;
-    if (resets && ++tokens % 17 == 0) backend->post(Event{Admin{ReplicaId{0}, AdminAction::kResetCacheForced}});
+    if (resets && ++tokens % 17 == 0)
+      backend->post(Event{Admin{ReplicaId{0}, AdminAction::kResetCacheForced}});
   });
   backend = &bench.backend();
   for (std::uint32_t id = 0; id < 6; ++id) {

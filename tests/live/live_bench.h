@@ -51,8 +51,10 @@ class LiveBench {
       : engine_(completed(engine)),
         weights_(random_llama_weights(bench_spec(), 3)),
         text_(3, bench_spec().vocab),
-        cluster_({{engine_}, 0}, [] { return make_rules(RuleNames{}); },
-                 Registry<Router>::instance().make("round_robin", ConfigNode{}), {&log}) {
+        cluster_({{engine_}, 0},
+                 [] { return make_rules(RuleNames{}); },
+                 Registry<Router>::instance().make("round_robin", ConfigNode{}),
+                 {&log}) {
     std::vector<std::unique_ptr<ModelRunner>> runners;
     const RunnerOptions sizes{engine_.block_size, engine_.num_blocks, engine_.max_model_len, 1};
     runners.push_back(std::make_unique<ModelRunner>(bench_spec(), weights_, sizes, text_, std::move(sink)));

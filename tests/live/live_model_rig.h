@@ -48,7 +48,9 @@ class ModelRig {
   // As after a preemption.
   void forget(int sequence) { computed_[at(sequence)] = 0; }
   std::int64_t computed(int sequence) const { return computed_[at(sequence)]; }
-  std::int64_t length(int sequence) const { return static_cast<std::int64_t>(sequences_[at(sequence)].size()); }
+  std::int64_t length(int sequence) const {
+    return static_cast<std::int64_t>(sequences_[at(sequence)].size());
+  }
 
   // Every row is sampled; its logits are those of its last token.
   std::vector<std::vector<float>> step(const std::vector<RigRow>& rows) {
@@ -59,7 +61,8 @@ class ModelRig {
     const float* logits = model_.forward(batch, tokens, cache_);
     const std::int64_t vocab = model_.spec().vocab;
     std::vector<std::vector<float>> result;
-    for (std::size_t i = 0; i < rows.size(); ++i, logits += vocab) result.emplace_back(logits, logits + vocab);
+    for (std::size_t i = 0; i < rows.size(); ++i, logits += vocab)
+      result.emplace_back(logits, logits + vocab);
     return result;
   }
 
@@ -73,8 +76,8 @@ class ModelRig {
   void add(const RigRow& row, StepBatch& batch, std::vector<TokenId>& tokens) {
     const std::int64_t first = computed_[at(row.sequence)];
     const std::int64_t end = first + row.tokens;
-    batch.rows.push_back({RequestId{static_cast<std::uint32_t>(row.sequence)}, Tokens{row.tokens},
-                          Tokens{first}, true});
+    batch.rows.push_back(
+        {RequestId{static_cast<std::uint32_t>(row.sequence)}, Tokens{row.tokens}, Tokens{first}, true});
     batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
     const auto& blocks = table(row.sequence);
     batch.block_tables.insert(batch.block_tables.end(), blocks.begin(), blocks.end());

@@ -42,7 +42,8 @@ double relative_error(const std::vector<float>& ours, const std::vector<float>& 
   double difference = 0;
   double largest = 0;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
-    difference = std::max(difference, std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])));
+    difference =
+        std::max(difference, std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])));
     largest = std::max(largest, std::abs(static_cast<double>(theirs[i])));
   }
   return difference / largest;
@@ -85,8 +86,10 @@ TEST_CASE("logits of chunks in mixed batches are those of the oracle") {
     while (rig.computed(0) < 40) {
       const std::int64_t chunk = std::min<std::int64_t>(7, 40 - rig.computed(0));
       const Rows logits = rig.step({{1, 2}, {0, chunk}, {2, 1}});
-      worst = std::max(worst, relative_error(logits[1], one.logits[static_cast<std::size_t>(rig.computed(0) - 1)]));
-      worst = std::max(worst, relative_error(logits[2], one.logits[static_cast<std::size_t>(rig.computed(2) - 1)]));
+      worst = std::max(worst,
+                       relative_error(logits[1], one.logits[static_cast<std::size_t>(rig.computed(0) - 1)]));
+      worst = std::max(worst,
+                       relative_error(logits[2], one.logits[static_cast<std::size_t>(rig.computed(2) - 1)]));
     }
     CHECK(worst <= kTolerance);
   }

@@ -6,8 +6,8 @@
 namespace servetwin {
 namespace {
 
-// Everyone at once into a pool that holds a quarter of them; clients that leave and time limits that pass while
-// they wait or run.
+// Everyone at once into a pool that holds a quarter of them; clients that leave and time limits that pass
+// while they wait or run.
 std::string scenario_text(const std::string& engine, const std::string& more = "") {
   return R"(apiVersion: servetwin/v1
 kind: Scenario
@@ -21,7 +21,8 @@ spec:
     max_model_len: 256
     block_size: 8
     num_blocks: 60
-    )" + engine + R"(
+    )" + engine +
+         R"(
   workload:
     num_requests: 48
     arrivals: all_at_once

@@ -1,5 +1,5 @@
-// If these fail, how a request is scheduled changes what it says: batching, chunking, prefix reuse, preemption,
-// threads or steps in flight reach the tokens.
+// If these fail, how a request is scheduled changes what it says: batching, chunking, prefix reuse,
+// preemption, threads or steps in flight reach the tokens.
 #include <map>
 #include <mutex>
 
@@ -73,13 +73,16 @@ TEST_CASE("every request says the same however it is scheduled, greedy or drawn"
     CHECK(tight.tally.preemptions > 0);
     CHECK(tight.tally.cached > 0);
     CHECK(tight.answers == alone.answers);
-    const Spoken uncached = speak(scenario_text("num_blocks: 40, prefix_caching: false", kShared), temperature);
+    const Spoken uncached =
+        speak(scenario_text("num_blocks: 40, prefix_caching: false", kShared), temperature);
     CHECK(uncached.tally.preemptions > 0);
     CHECK(uncached.tally.cached == 0);
     CHECK(uncached.answers == alone.answers);
-    const Spoken chunked = speak(scenario_text("num_blocks: 400, max_num_batched_tokens: 7", kShared), temperature);
+    const Spoken chunked =
+        speak(scenario_text("num_blocks: 400, max_num_batched_tokens: 7", kShared), temperature);
     CHECK(chunked.answers == alone.answers);
-    const Spoken ahead = speak(scenario_text("num_blocks: 40, preset: vllm-v1-async", kShared), temperature, 2);
+    const Spoken ahead =
+        speak(scenario_text("num_blocks: 40, preset: vllm-v1-async", kShared), temperature, 2);
     CHECK(ahead.tally.preemptions > 0);
     CHECK(ahead.answers == alone.answers);
   }
