@@ -153,7 +153,7 @@ TEST_CASE("the way to the client is part of TTFT and of E2E, and of nothing else
 }
 
 TEST_CASE("requests pause for slow readers only where the front end says so") {
-  const std::vector<std::string> slow = {"workload.slow_readers={share: 0.3, rate: 200B/s, window: 512B}"};
+  const std::vector<std::string> slow = {"workload.slow_readers={share: 0.05, rate: 200B/s, window: 512B}"};
   const RunResult fast = run_scenario(small());
   const RunResult merged = run_scenario(small(slow));
   std::vector<std::string> pause = slow;

@@ -54,6 +54,7 @@ std::vector<RequestRecord> two_readers(double rate, bool pause) {
   options.front_end.bytes_per_token = Bytes{100};
   EngineConfig engine;
   engine.num_blocks = Blocks{100};
+  engine.max_model_len = Tokens{4096};
   engine.plain_loop = true;
   Collect collect;
   const RuleNames names;
