@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Makes tests/oracles/llama_logits.json: logits of tiny random Llamas, computed without this project's code.
-
-    python3 -m venv build/hf_oracles
-    build/hf_oracles/bin/pip install jax==0.4.30 jaxlib==0.4.30 flax==0.8.5 transformers==4.44.2 'numpy<2' 'scipy<1.14'
-    build/hf_oracles/bin/python tests/oracles/make_llama_logits.py
-
-Two models come from Hugging Face transformers (FlaxLlamaForCausalLM); the script checks that its own numpy
-forward pass agrees with them, then uses that for what the Flax model lacks: scaled rotary embeddings, biases.
-Weights are the pure function of (seed, tensor, element) that engine/models/weights.h describes.
-"""
+# Makes llama_logits.json: logits of tiny random Llamas, without this project's code. Two models run in Hugging
+# Face transformers (Flax); the numpy forward pass here must agree with them and then does what Flax cannot.
+#
+#   python3 -m venv build/hf_oracles
+#   build/hf_oracles/bin/pip install jax==0.4.30 jaxlib==0.4.30 flax==0.8.5 transformers==4.44.2 \
+#     'numpy<2' 'scipy<1.14'
+#   build/hf_oracles/bin/python tests/oracles/make_llama_logits.py
+#
+# Weights are the pure function of (seed, tensor, element) that engine/models/weights.h describes.
 import json
 import math
 import os
@@ -161,7 +160,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
           "original_max_position_embeddings": 32}
 MODELS = [
     ("hf grouped-query", "transformers", config()),
-    ("hf tied, multi-head", "transformers", config(num_key_value_heads=4, tie_word_embeddings=True, rms_norm_eps=1e-6)),
+    ("hf tied, multi-head", "transformers",
+     config(num_key_value_heads=4, tie_word_embeddings=True, rms_norm_eps=1e-6)),
     ("multi-query, large theta", "numpy", config(num_key_value_heads=1, rope_theta=500000.0)),
     ("qwen2 biases", "numpy", config(architectures=["Qwen2ForCausalLM"], rope_theta=1000000.0)),
     ("llama3 rope", "numpy", config(rope_theta=500000.0, rope_scaling=LLAMA3)),
