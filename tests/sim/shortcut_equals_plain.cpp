@@ -134,17 +134,3 @@ TEST_CASE("the decode shortcut gives the plain loop's digests, records and sums 
   }
   CHECK(preemptions > 1000);
 }
-
-TEST_CASE("debug one", "[.dbg]") {
-  const Scenario s = random_scenario(99);
-  for (bool plain : {true, false}) {
-    const RunResult r = run(s.items, s.config, plain, s.names, s.replicas, s.router);
-    for (const RequestRecord& x : r.collect.records)
-      if (raw(x.id) == 0)
-        WARN("outputs " << x.outputs.value << " limit "
-                        << std::min(x.max_tokens.value, s.config.max_model_len.value - x.prompt.value)
-                        << " truth " << s.items[0].truth.output.value << " pre " << x.preemptions << " end "
-                        << to_string(x.end_state) << " bs " << s.config.block_size.value << " repl "
-                        << s.replicas);
-  }
-}
