@@ -30,8 +30,13 @@ class LiveCheck {
     if (spec.layout.tp * spec.layout.pp != 1)
       add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
     if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
-    if (spec.front_end.is_modelled())
-      add("spec.front_end", "a modelled front end is not live", "leave it out");
+    if (spec.front_end.takes_time()) {
+      add("spec.front_end", "times of a front end are simulated, and a live run takes its own",
+          "leave them out");
+    }
+    if (scenario_.slow_readers_pause()) {
+      add("spec.front_end.slow_reader", "clients of a live workload read at once", "merge");
+    }
     if (scenario_.model.max_position < scenario_.max_model_len().value) {
       add("spec.engine.max_model_len", "is longer than the model's context",
           "at most " + std::to_string(scenario_.model.max_position));

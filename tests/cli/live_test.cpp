@@ -1,0 +1,61 @@
+// If these fail, a live run as a user starts it leaves other files than a simulated one, or its journal
+// proves nothing.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/support/catch.h"
+
+namespace servetwin::test {
+namespace {
+
+constexpr const char* kFewer = " --set workload.num_requests=30 ";
+
+TEST_CASE("live writes the files of simulate, and replay and parity confirm its journal") {
+  const Playground ground;
+  const Outcome live = ground.run(std::string("$S live tiny-live --out r --tokens --json") + kFewer);
+  CHECK(live.code == 0);
+  const auto summary = nlohmann::json::parse(live.out);
+  CHECK(summary.dump().find("\"measured\"") != std::string::npos);
+  for (const char* file : {"config.yaml", "summary.json", "requests.csv", "timeline.json", "metrics.prom",
+                           "journal.jsonl.zst", "tokens.jsonl"}) {
+    CAPTURE(file);
+    CHECK(ground.has(std::string("r/") + file));
+  }
+  const Outcome replay = ground.run("$S replay r");
+  CHECK(replay.code == 0);
+  CHECK(contains(replay.out, summary["digests"]["decisions"].get<std::string>()));
+  CHECK_FALSE(contains(replay.out, "different"));
+  const Outcome parity = ground.run("$S parity r");
+  CHECK(parity.code == 0);
+  CHECK(contains(parity.out, "steps are equal"));
+  CHECK_FALSE(contains(parity.out, "different"));
+}
+
+TEST_CASE(
+    "a simulated journal has parity too, and diff names where a slower simulation parts from a live run") {
+  const Playground ground;
+  CHECK(
+      ground.run(std::string("$S simulate tiny-live --journal --out s --set cost.base=20ms") + kFewer).code ==
+      0);
+  CHECK(ground.run("$S parity s").code == 0);
+  CHECK(ground.run(std::string("$S live tiny-live --out r") + kFewer).code == 0);
+  const Outcome diff = ground.run("$S diff r s");
+  CHECK(diff.code == 1);
+  CHECK(contains(diff.out, "step"));
+}
+
+TEST_CASE("what cannot run live is refused by name, all of it at once") {
+  const Playground ground;
+  const Outcome outcome = ground.run(
+      "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --set layout.tp=2 --set "
+      "replicas=1");
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "CFG401"));
+  CHECK(contains(outcome.err, "spec.model"));
+  CHECK(contains(outcome.err, "spec.layout"));
+  CHECK(ground.run("$S live tiny-live --threads many").code == 2);
+  CHECK(ground.run("$S live tiny-live --temperature -1").code == 2);
+}
+
+}  // namespace
+}  // namespace servetwin::test

@@ -1,0 +1,67 @@
+// If these fail, a model's rotary embedding or norm differs from what its config.json says.
+#include "engine/models/config_json.h"
+#include "engine/models/weights.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+ModelSpec with(const std::string& fields) {
+  return parse_model_config(
+      R"({"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 9,
+          "num_attention_heads": 4, "intermediate_size": 96, "max_position_embeddings": 512)" +
+          fields + "}",
+      "config.json");
+}
+
+TEST_CASE("rotary embeddings and the norm's epsilon are read, under the names of old and new configs") {
+  CHECK(with("").rope.type == RopeType::kDefault);
+  CHECK(with("").rope.theta == 10'000);
+  CHECK(with(R"(, "rope_scaling": null)").rope.type == RopeType::kDefault);
+  const ModelSpec llama =
+      with(R"(, "rms_norm_eps": 1e-06, "rope_theta": 500000.0, "rope_scaling": {"factor": 8.0,
+      "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
+      "rope_type": "llama3"})");
+  CHECK(llama.norm_epsilon == 1e-6);
+  CHECK(llama.rope.type == RopeType::kLlama3);
+  CHECK(llama.rope.theta == 500'000);
+  CHECK(llama.rope.factor == 8);
+  CHECK(llama.rope.original_max_position == 8192);
+  CHECK(with(R"(, "rope_scaling": {"type": "linear", "factor": 2})").rope.type == RopeType::kLinear);
+  const ModelSpec newer =
+      with(R"(, "rope_parameters": {"rope_type": "yarn", "rope_theta": 7.5, "factor": 4})");
+  CHECK(newer.rope.type == RopeType::kYarn);
+  CHECK(newer.rope.theta == 7.5);
+}
+
+TEST_CASE("a rotary embedding that is not known cannot run, and says its name; bad figures are refused") {
+  const ModelSpec longrope = with(R"(, "rope_scaling": {"type": "longrope", "factor": 2})");
+  CHECK(longrope.rope.type == RopeType::kOther);
+  CHECK(why_not_llama(longrope).find("longrope") != std::string::npos);
+  CHECK_THROWS(with(R"(, "rope_theta": -1)"));
+  CHECK_THROWS(with(R"(, "rms_norm_eps": "small")"));
+  CHECK_THROWS(with(R"(, "rope_scaling": 3)"));
+}
+
+TEST_CASE("random weights are a function of seed and shape, and have them") {
+  const ModelSpec spec = with("");
+  const LlamaWeights one = random_llama_weights(spec, 1);
+  const LlamaWeights again = random_llama_weights(spec, 1);
+  const LlamaWeights other = random_llama_weights(spec, 2);
+  std::int64_t count = 0;
+  const auto add = [&count](const Weights& weights) { count += static_cast<std::int64_t>(weights.size()); };
+  for (const LlamaLayer& layer : one.layers) {
+    for (const Weights* weights : {&layer.input_norm, &layer.query, &layer.key, &layer.value, &layer.output,
+                                   &layer.post_norm, &layer.gate, &layer.up, &layer.down}) {
+      add(*weights);
+    }
+  }
+  for (const Weights* weights : {&one.embedding, &one.final_norm, &one.head}) add(*weights);
+  CHECK(count == parameter_count(spec));
+  CHECK(one.layers[1].down == again.layers[1].down);
+  CHECK(one.layers[1].down != other.layers[1].down);
+  CHECK(one.layers[0].gate != one.layers[0].up);
+}
+
+}  // namespace
+}  // namespace servetwin
