@@ -143,6 +143,85 @@ const std::vector<ErrorPage> kPages = {
      "The journal's last line, which says how the run ended, is missing: the run was killed or the file not "
      "copied whole. What is there is replayed and compared, but it is no answer about the run.",
      "servetwin simulate chat.yaml --out runs/chat --journal --force"},
+    {"MDL001", "Model file cannot be opened",
+     "The file or folder of weights is missing, empty, a device or pipe, or the system refuses to open "
+     "it.",
+     "ls -l model/model.safetensors"},
+    {"MDL002", "Model file ends too early",
+     "The file ends within its header: it was not copied whole, or is no model file. The message says "
+     "what was being read, how many bytes were due, and how many are left.",
+     "sha256sum model.gguf"},
+    {"MDL003", "Header length impossible",
+     "The first eight bytes of a safetensors file are the length of its header. The length is above "
+     "100,000,000 bytes or larger than the file; both numbers are named.",
+     "head -c 8 model.safetensors | xxd"},
+    {"MDL004", "Header is not JSON",
+     "The header of a safetensors file, or an index of shards, does not begin with {, is not UTF-8, "
+     "breaks the grammar of JSON, or is nested deeper than 8 levels.",
+     "head -c 200 model.safetensors"},
+    {"MDL005", "Header field wrong",
+     "A field of a safetensors header is missing, unknown, there twice, or of the wrong kind; values of "
+     "__metadata__ must be texts.",
+     "{\"w\": {\"dtype\": \"F32\", \"shape\": [4, 4], \"data_offsets\": [0, 64]}}"},
+    {"MDL006", "Tensor there twice",
+     "Two tensors have the same name. Readers differ in which of the two they keep, so neither is taken.",
+     "write the file again with each tensor once"},
+    {"MDL007", "Number format not supported",
+     "The tensor's number format is unknown, or is one that this program cannot read or compute with; it "
+     "is named.",
+     "quantise the model to Q4_1, Q8_0 or Q4_K"},
+    {"MDL008", "Tensor shape impossible",
+     "A dimension is zero or negative where it may not be, the product of the dimensions is beyond 2^63, "
+     "a row is no whole number of blocks, or the shape is not the one that the model's configuration "
+     "gives.",
+     "compare vocab_size in config.json with the embedding's rows"},
+    {"MDL009", "Tensor size does not match its shape",
+     "The bytes that the offsets span are not the bytes that shape and number format take; both are "
+     "named.",
+     "write the file again"},
+    {"MDL010", "Tensor offset impossible",
+     "A tensor's offsets are reversed, or point outside the file; the offset and the file's size are "
+     "named.",
+     "download the file again"},
+    {"MDL011", "Tensors overlap", "Two tensors share bytes of the file. No writer does that by accident.",
+     "download the file again from its publisher"},
+    {"MDL012", "Bytes that belong to no tensor",
+     "There is a hole between two tensors, which could hold anything.", "write the file again"},
+    {"MDL013", "Extra bytes in a model file",
+     "The file goes on after its last tensor. After a GGUF file's last tensor, zeros may follow.",
+     "download the file again"},
+    {"MDL014", "Tensor data missing",
+     "The file ends before the data of a tensor do: it was not copied whole. Missing weights are never "
+     "taken for zeros.",
+     "sha256sum model.safetensors"},
+    {"MDL015", "Not a GGUF file that can be read",
+     "The file does not begin with the letters GGUF, is big-endian, or has a version other than 2 and 3.",
+     "convert the model with a current converter"},
+    {"MDL016", "GGUF metadata wrong",
+     "A key or value of the metadata is damaged, there twice, of another type than it must be, or beyond "
+     "the limits.",
+     "write the file again with a current converter"},
+    {"MDL017", "GGUF alignment wrong",
+     "general.alignment is no power of two, or a tensor does not begin at a multiple of it.",
+     "general.alignment = 32"},
+    {"MDL018", "Shards do not fit their index",
+     "model.safetensors.index.json names a file that is missing or not plainly beside it, or a shard has "
+     "a tensor that the index does not know.",
+     "\"weight_map\": {\"lm_head.weight\": \"model-00002-of-00002.safetensors\"}"},
+    {"MDL019", "Tensor missing",
+     "The model needs a tensor that the checkpoint, or the shard that the index names, does not have.",
+     "download all files of the model"},
+    {"MDL020", "Model family not supported",
+     "The architecture, or a variant of it that the file asks for, is one that this program cannot "
+     "compute; it is refused by name rather than computed approximately. docs/models.md lists what is "
+     "supported.",
+     "servetwin list models"},
+    {"MDL021", "Weights that are no numbers",
+     "A tensor holds NaN or infinity: everything that is computed with it would be NaN.",
+     "download the file again from its publisher"},
+    {"MDL022", "Model file changed while in use",
+     "The file has become another one since it was opened. What was computed with it is worth nothing.",
+     "serve from a folder that nothing writes to"},
     {"TRC001", "Trace cannot be read",
      "The trace is missing, a directory, or no regular file. Relative names are looked for beside the "
      "scenario.",

@@ -51,7 +51,7 @@ const std::vector<WordRule>& word_rules() {
        "libm changes bits between machines: use engine/base/det_math.h"},
       {{"duration<double*", "duration<float*", "float"},
        kExact,
-       {"engine/base/time.h"},
+       {"engine/base/time.h", "engine/base/dequantise"},
        Where::everywhere,
        "time is integer nanoseconds and single precision is for kernels only"},
       {{"<iostream>", "<iomanip>", "std::locale", "imbue", "std::setlocale"},
