@@ -7,7 +7,7 @@
 namespace servetwin {
 namespace {
 
-std::string join(const std::vector<Problem>& problems) {
+std::string join_problems(const std::vector<Problem>& problems) {
   constexpr std::size_t kShown = 20;
   std::string text;
   for (std::size_t i = 0; i < problems.size() && i < kShown; ++i) {
@@ -53,7 +53,7 @@ std::string to_string(const Problem& problem) {
 ConfigError::ConfigError(Problem problem) : ConfigError(std::vector<Problem>{std::move(problem)}) {}
 
 ConfigError::ConfigError(std::vector<Problem> problems)
-    : std::runtime_error(join(problems)), problems_(std::move(problems)) {}
+    : std::runtime_error(join_problems(problems)), problems_(std::move(problems)) {}
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;

@@ -7,7 +7,7 @@
 namespace servetwin {
 namespace {
 
-struct InFlight {
+struct PendingSteps {
   StepId last{0};           // the last step started
   std::deque<Time> starts;  // of the steps started and not ended, in order
 };
@@ -20,21 +20,21 @@ struct InFlight {
 
 std::vector<ReplayedDurations> replayed_durations(JournalReader& reader) {
   std::vector<ReplayedDurations> durations(reader.header().replicas);
-  std::vector<InFlight> in_flight(reader.header().replicas);
+  std::vector<PendingSteps> in_flight(reader.header().replicas);
   JournalEntry entry;
   while (reader.next(entry)) {
     const auto* event = std::get_if<JournalEvent>(&entry);
     if (event == nullptr) continue;
     const Time time = event->stamped.time;
     if (const auto* due = std::get_if<PlanDue>(&event->stamped.event)) {
-      InFlight& steps = in_flight[raw(due->replica)];
+      PendingSteps& steps = in_flight[raw(due->replica)];
       durations[raw(due->replica)].plan_lags.push_back(event->late);
       if (event->started == StepId{0}) continue;
       if (event->started != next(steps.last)) fail(reader, event->started, "starts out of order");
       steps.last = event->started;
       steps.starts.push_back(time);
     } else if (const auto* done = std::get_if<StepDone>(&event->stamped.event)) {
-      InFlight& steps = in_flight[raw(done->replica)];
+      PendingSteps& steps = in_flight[raw(done->replica)];
       std::vector<Duration>& ended = durations[raw(done->replica)].steps;
       if (steps.starts.empty() || raw(done->step) != ended.size() + 1)
         fail(reader, done->step, "ends out of order");

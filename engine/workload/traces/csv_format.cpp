@@ -120,10 +120,6 @@ SessionId session_of(std::string_view text) {
   return SessionId{0x80000000U | low};
 }
 
-RowOutcome bad(std::string message, std::string remedy) {
-  return {RowVerdict::kBad, std::move(message), std::move(remedy)};
-}
-
 class CsvFormat final : public TraceFormat {
  public:
   CsvFormat(const Layout& layout, std::vector<Column> columns)
@@ -132,13 +128,13 @@ class CsvFormat final : public TraceFormat {
   RowOutcome parse(std::string_view line, TraceRow& row) override {
     reset(row);
     if (line.find('"') != std::string_view::npos) {
-      return bad("quoted fields are not read", "write the numbers without quotes");
+      return bad_row("quoted fields are not read", "write the numbers without quotes");
     }
     split_fields(line, fields_);
     if (fields_.size() == columns_.size() + 1 && fields_.back().empty())
       fields_.pop_back();  // a trailing comma
     if (fields_.size() != columns_.size()) {
-      return bad(
+      return bad_row(
           std::to_string(fields_.size()) + " fields where the header has " + std::to_string(columns_.size()),
           "give one value for each column, separated by commas");
     }
@@ -203,7 +199,7 @@ class CsvFormat final : public TraceFormat {
     const auto iso = parse_iso_time(text);
     if (!iso) return not_read(column, text, "a date such as 2023-11-16 18:15:46.6805900");
     if (zone_.value_or(iso->zone) != iso->zone) {
-      return bad("some dates have a time zone and some have none", "give all of them one, or none");
+      return bad_row("some dates have a time zone and some have none", "give all of them one, or none");
     }
     zone_ = iso->zone;
     row.time_ns = iso->ns;
@@ -246,14 +242,14 @@ class CsvFormat final : public TraceFormat {
     if (row.output == Tokens{} && layout_.zero_output == ZeroOutput::kFailedThere) {
       return {RowVerdict::kFailedThere, "0 response tokens", ""};
     }
-    if (row.input == Tokens{}) return bad("the input has 0 tokens", "a request has at least one");
-    if (row.output == Tokens{}) return bad("the output has 0 tokens", "a request has at least one");
+    if (row.input == Tokens{}) return bad_row("the input has 0 tokens", "a request has at least one");
+    if (row.output == Tokens{}) return bad_row("the output has 0 tokens", "a request has at least one");
     return {};
   }
 
   static RowOutcome not_read(const Column& column, std::string_view text, const std::string& wanted) {
-    return bad(std::string(column.name) + " is \"" + std::string(text.substr(0, 40)) + "\"",
-               "write " + wanted);
+    return bad_row(std::string(column.name) + " is \"" + std::string(text.substr(0, 40)) + "\"",
+                   "write " + wanted);
   }
 
   const Layout& layout_;

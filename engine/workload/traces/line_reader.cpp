@@ -9,7 +9,7 @@
 namespace servetwin {
 namespace {
 
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kLineBuffer = 64 * 1024;
 
 std::string_view without_byte_order_mark(std::string_view line) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
@@ -21,7 +21,7 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == s
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<ByteReader> bytes, std::string name)
-    : bytes_source_(std::move(bytes)), name_(std::move(name)), buffer_(kChunk) {}
+    : bytes_source_(std::move(bytes)), name_(std::move(name)), buffer_(kLineBuffer) {}
 
 bool LineReader::next(std::string_view& line) {
   while (next_raw(line)) {

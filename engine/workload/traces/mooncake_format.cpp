@@ -15,10 +15,6 @@ using simdjson::dom::element;
 constexpr std::uint64_t kMaxHash = (std::uint64_t{1} << 62) - 1;
 constexpr std::uint64_t kMaxMilliseconds = (std::uint64_t{1} << 62) / 1'000'000;
 
-RowOutcome bad(std::string message, std::string remedy) {
-  return {RowVerdict::kBad, std::move(message), std::move(remedy)};
-}
-
 // Null where it is not a whole number from 0 to `high`; numbers written as floats are refused, whatever their
 // value.
 std::optional<std::uint64_t> whole_number(const element& value, std::uint64_t high) {
@@ -41,8 +37,8 @@ class MooncakeFormat final : public TraceFormat {
     simdjson::dom::object object;
     const auto error = parser_.parse(line.data(), line.size()).get_object().get(object);
     if (error != simdjson::SUCCESS) {
-      return bad(std::string("the line is no JSON object: ") + simdjson::error_message(error),
-                 "one request is one line {\"timestamp\": …, \"input_length\": …, …}");
+      return bad_row(std::string("the line is no JSON object: ") + simdjson::error_message(error),
+                     "one request is one line {\"timestamp\": …, \"input_length\": …, …}");
     }
     unsigned seen = 0;
     for (const auto& field : object) {
@@ -60,18 +56,18 @@ class MooncakeFormat final : public TraceFormat {
   static RowOutcome set(std::string_view key, const element& value, TraceRow& row, unsigned& seen) {
     const auto index = static_cast<std::size_t>(std::find(std::begin(kKeys), std::end(kKeys), key) - kKeys);
     if (index == std::size(kKeys)) {
-      return bad("unknown key \"" + std::string(key.substr(0, 40)) + "\"",
-                 "known are timestamp, input_length, output_length and hash_ids");
+      return bad_row("unknown key \"" + std::string(key.substr(0, 40)) + "\"",
+                     "known are timestamp, input_length, output_length and hash_ids");
     }
-    if ((seen & (1U << index)) != 0) return bad(std::string(key) + " is given twice", "leave one");
+    if ((seen & (1U << index)) != 0) return bad_row(std::string(key) + " is given twice", "leave one");
     seen |= 1U << index;
     if (index == 3) return set_hashes(value, row);
     const auto number =
         whole_number(value, index == 0 ? kMaxMilliseconds : static_cast<std::uint64_t>(kMaxTraceTokens));
     if (!number) {
-      return bad(std::string(key) + " is no whole number in range",
-                 index == 0 ? "write milliseconds as a whole number not below 0"
-                            : "write a whole number of tokens from 1 to 100000000");
+      return bad_row(std::string(key) + " is no whole number in range",
+                     index == 0 ? "write milliseconds as a whole number not below 0"
+                                : "write a whole number of tokens from 1 to 100000000");
     }
     const auto count = static_cast<std::int64_t>(*number);
     if (index == 0) row.time_ns = count * 1'000'000;
@@ -83,13 +79,13 @@ class MooncakeFormat final : public TraceFormat {
   static RowOutcome set_hashes(const element& value, TraceRow& row) {
     simdjson::dom::array ids;
     if (value.get_array().get(ids) != simdjson::SUCCESS) {
-      return bad("hash_ids is no list", "write one whole number for each started block of the prompt");
+      return bad_row("hash_ids is no list", "write one whole number for each started block of the prompt");
     }
     for (const element& id : ids) {
       const auto hash = whole_number(id, kMaxHash);
       if (!hash) {
-        return bad("hash_ids[" + std::to_string(row.hashes.size()) + "] is no whole number in range",
-                   "ids are whole numbers below 2^62, never written as floats");
+        return bad_row("hash_ids[" + std::to_string(row.hashes.size()) + "] is no whole number in range",
+                       "ids are whole numbers below 2^62, never written as floats");
       }
       row.hashes.push_back(*hash);
     }
@@ -98,12 +94,14 @@ class MooncakeFormat final : public TraceFormat {
 
   RowOutcome check(const TraceRow& row, unsigned seen) const {
     for (std::size_t i = 0; i < std::size(kKeys); ++i) {
-      if ((seen & (1U << i)) == 0) return bad(std::string(kKeys[i]) + " is missing", "every row needs it");
+      if ((seen & (1U << i)) == 0)
+        return bad_row(std::string(kKeys[i]) + " is missing", "every row needs it");
     }
-    if (row.input == Tokens{}) return bad("the input has 0 tokens", "a request has at least one");
-    if (row.output == Tokens{}) return bad("the output has 0 tokens", "a request has at least one");
+    if (row.input == Tokens{}) return bad_row("the input has 0 tokens", "a request has at least one");
+    if (row.output == Tokens{}) return bad_row("the output has 0 tokens", "a request has at least one");
     std::string problem = hash_count_problem(row.input, hash_block_, row.hashes.size());
-    if (!problem.empty()) return bad(std::move(problem), "give one id for each started block of the prompt");
+    if (!problem.empty())
+      return bad_row(std::move(problem), "give one id for each started block of the prompt");
     return {};
   }
 

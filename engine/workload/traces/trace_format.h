@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/ids.h"
@@ -38,6 +39,10 @@ struct RowOutcome {
   std::string message;
   std::string remedy;
 };
+
+inline RowOutcome bad_row(std::string message, std::string remedy) {
+  return {RowVerdict::kBad, std::move(message), std::move(remedy)};
+}
 
 inline constexpr std::int64_t kMaxTraceTokens = 100'000'000;  // of one request; more is taken for damage
 
