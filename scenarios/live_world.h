@@ -28,6 +28,7 @@ class LiveWorld final : public RunWorld {
                      const volatile bool* stop) override;
   std::string describe(const RunParts& parts) const override;
   std::string evidence(const RunParts& /*parts*/) const override { return "measured"; }
+  std::string profile_hash(const RunParts& /*parts*/) const override { return ""; }
 
  private:
   const Scenario& scenario_;

@@ -95,7 +95,7 @@ class Run {
   }
 
  private:
-  RunWorld& world() { return options_.world != nullptr ? *options_.world : simulated_; }
+  RunWorld& world() const { return *world_; }
   std::uint64_t seed() const { return static_cast<std::uint64_t>(scenario_.spec().seed); }
 
   std::vector<Observer*> observers() {
@@ -155,7 +155,7 @@ class Run {
   JournalHeader journal_header() const {
     JournalHeader header;
     header.scenario = write_scenario(scenario_);
-    header.profile_hash = to_hex(parts_.cost->profile_hash());
+    header.profile_hash = world().profile_hash(parts_);
     header.build = fmt::format("servetwin {} {} {} {}", kVersion, kGitCommit, kCompiler, kBuildType);
     header.engine = scenario_.spec().engine.preset;
     header.seed = seed();
@@ -188,7 +188,7 @@ class Run {
     from.workload = parts_.source->describe();
     from.trace_hash = facts.content;
     from.cost_model = world().describe(parts_);
-    from.profile_hash = to_hex(parts_.cost->profile_hash());
+    from.profile_hash = world().profile_hash(parts_);
     from.memory = scenario_.memory ? to_text(*scenario_.memory) : "num_blocks as given";
     from.model = scenario_.model.name;
     from.seed = seed();
@@ -221,6 +221,7 @@ class Run {
   Recorder recorder_;
   RunMonitor monitor_;
   SimulatedWorld simulated_;
+  RunWorld* world_ = options_.world != nullptr ? options_.world : &simulated_;
   StreamedFiles streamed_;
   RunResult result_;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/digest.h"
 #include "engine/journal/journal_writer.h"
 #include "engine/serving/cluster.h"
 #include "scenarios/assemble.h"
@@ -27,6 +28,8 @@ class RunWorld {
   // Where the durations come from, for the report.
   virtual std::string describe(const RunParts& parts) const = 0;
   virtual std::string evidence(const RunParts& parts) const = 0;
+  // Of the cost profile, in hexadecimal; empty without one.
+  virtual std::string profile_hash(const RunParts& parts) const = 0;
 };
 
 // A virtual clock and the scenario's cost model.
@@ -38,6 +41,9 @@ class SimulatedWorld final : public RunWorld {
                      const volatile bool* stop) override;
   std::string describe(const RunParts& parts) const override { return parts.cost->describe(); }
   std::string evidence(const RunParts& parts) const override { return to_string(parts.cost->evidence()); }
+  std::string profile_hash(const RunParts& parts) const override {
+    return to_hex(parts.cost->profile_hash());
+  }
 };
 
 }  // namespace servetwin

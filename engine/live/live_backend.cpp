@@ -133,7 +133,7 @@ void LiveBackend::add_timers(const WorkloadItem& item) {
 void LiveBackend::accept(Message& message, std::deque<Event>& results) {
   if (auto* submission = std::get_if<Submission>(&message)) {
     RequestSpec& spec = submission->spec;
-    spec.arrival = looked_at_;
+    spec.arrival = std::min(spec.arrival, looked_at_);
     CHECK_INVARIANT(spec.prompt.value == static_cast<std::int64_t>(submission->prompt.size()), spec.prompt);
     if (options_.journal != nullptr) options_.journal->add_request(spec);
     cluster_->add_request(spec);

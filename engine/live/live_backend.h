@@ -19,7 +19,7 @@ namespace servetwin {
 
 // A request from outside the workload, with text of its own. Its id must not be that of another request.
 struct Submission {
-  RequestSpec spec;  // the arrival is set when it is taken
+  RequestSpec spec;  // its arrival is when the client sent it, by now() of the backend
   std::vector<TokenId> prompt;
   SamplingParams sampling;
 };
@@ -53,6 +53,8 @@ class LiveBackend final : public Backend {
   bool post(Submission submission) { return inbox_.try_push(std::move(submission)); }
   bool post(const Event& event) { return inbox_.try_push(event); }
   void close() { inbox_.close(); }
+  // Since attach().
+  Time now() const;
 
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
@@ -84,7 +86,6 @@ class LiveBackend final : public Backend {
     Cancelled event;
   };
 
-  Time now() const;
   void look();
   void take_workload(Time until);
   void arrive_from_source();

@@ -32,7 +32,7 @@ spec:
     max_tokens: {fixed: 60}
     shared_prefix: {count: 3, tokens: {distribution: uniform, low: 16, high: 40}}
     cancellations: {share: 0.2, after: {mean: 20ms, cv: 1}}
-    timeouts: {share: 0.3, total: 30ms}
+    timeouts: {share: 0.5, total: 40ms, first_token: 30ms, queue: 20ms}
   cost: {model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 10}
 )" + more;
 }
@@ -95,6 +95,24 @@ TEST_CASE("the simulator makes a live run's decisions when it is given its arriv
   CHECK(cancelled > 0);
   CHECK(timed_out > 0);
   CHECK(stopped > 0);
+}
+
+TEST_CASE("conversations whose next turn waits for an answer have parity too") {
+  std::string text = scenario_text("preset: vllm-v1-async");
+  const std::string open = "    arrivals: all_at_once\n";
+  text.replace(text.find(open), open.size(),
+               "    closed_loop: {users: 8}\n    sessions: {turns: 3, think_time: {mean: 1ms, cv: 1}}\n");
+  const LiveRun run("conversations", text);
+  CHECK(run.tally.records.size() == 48);
+  CHECK(run.tally.cached > 0);
+  JournalReplay replay(run);
+  const RecordedRun record = run.record();
+  RecordedSimulation simulation(run.scenario(), record);
+  const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+  INFO(to_text(comparison, "live", "simulated"));
+  CHECK_FALSE(comparison.first.has_value());
+  CHECK(digests_of(replay.cluster()) == run.recorded());
+  CHECK(digests_of(simulation.cluster()) == run.recorded());
 }
 
 TEST_CASE("where live and simulation part, the first differing step is named with both sides") {
