@@ -30,6 +30,13 @@ Time SimBackend::next_outside() {
   return outside_.empty() ? arrival_ : std::min(arrival_, outside_.top().time);
 }
 
+// What is no longer due before the next arrival will never be.
+Time SimBackend::next_time() {
+  while (!outside_.empty() && outside_.top().time < arrival_ && !still_due(outside_.top())) outside_.pop();
+  const Time inside = inside_.empty() ? kTimeNever : inside_.top().time;
+  return std::min({plan_.time, inside, next_outside()});
+}
+
 bool SimBackend::next(StampedEvent& out) {
   while (true) {
     if (options_.stop != nullptr && *options_.stop) {

@@ -49,6 +49,13 @@ class SimBackend final : public Backend {
   // The core it serves; before the first next().
   void attach(Cluster& cluster);
   bool next(StampedEvent& out) override;
+
+  // For a world that learns of its clients while it runs: when next() will say something, after which the
+  // source is asked again; and an event that somebody outside brings about, not before the last one told.
+  Time next_time();
+  void look_at_source() { arrival_ = source_.next_arrival(); }
+  void add_event(const StampedEvent& event) { outside_.push(event); }
+
   void start_step(const StepPlan& plan) override;
   void note_empty_plan(const StepPlan& plan) override {
     replicas_[raw(plan.replica)].stops.on_empty_plan(plan);

@@ -1,0 +1,128 @@
+// serve: an OpenAI-compatible server in front of a simulated deployment, paced by the wall clock.
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <string>
+#include <thread>
+
+#include "cli/access_log.h"
+#include "cli/stop_signal.h"
+#include "cli/verb.h"
+#include "engine/base/unit_text.h"
+#include "engine/live/http/http_server.h"
+#include "engine/live/http/openai_api.h"
+#include "scenarios/simulated_engine.h"
+
+namespace servetwin {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{20};  // for signals
+
+class Serve final : public Verb {
+ public:
+  using Verb::Verb;
+
+  void declare(Arguments& arguments) override {
+    arguments.option("--simulate", "SCENARIO", scenario_, "The deployment that answers, simulated.");
+    arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
+    arguments.option("--host", "ADDRESS", server_.host, "Where to listen; by default 127.0.0.1.");
+    arguments.option("--port", "N", port_, "By default 8000; 0: any free one.");
+    arguments.option("--speed", "X", speed_, "Simulated seconds in a second; by default 1.");
+    arguments.option("--served-model-name", "NAME", engine_.name, "The model's name for clients.");
+    arguments.option("--api-key", "KEY", api_.api_key, "What clients must show: Authorization: Bearer KEY.");
+    arguments.flag("--allow-remote", allow_remote_, "Other machines may call without a key.");
+    arguments.option("--max-answers", "N", max_answers_, "Answers under way at most; by default 1024.");
+    arguments.option("--drain", "TIME", drain_, "How long SIGTERM waits for answers; by default 30s.");
+    arguments.flag("--log-json", log_json_, "A line of JSON on standard error for each request.");
+  }
+
+  ExitCode run(Terminal& terminal) override {
+    read_options();
+    const Scenario scenario = load_scenario(scenario_, overrides_);
+    auto log = spdlog::stderr_logger_mt("serve");
+    log->set_pattern("%v");
+    if (log_json_) {
+      server_.on_done = [&log](const AccessRecord& record) { log->info(access_line(record)); };
+    }
+    AnswerBoard board;
+    SimulatedEngine engine(scenario, board, engine_);
+    OpenAiApi api(engine, board, api_);
+    catch_stop_signals();
+    {
+      const HttpServer server(api, server_);
+      terminal.out(fmt::format("listening on http://{}:{}\n", shown_host(), server.port()));
+      terminal.flush();
+      while (!*stop_requested()) std::this_thread::sleep_for(kLookEvery);
+      api.drain();
+      finish(server, terminal);
+    }
+    spdlog::drop("serve");
+    return ExitCode::kOk;
+  }
+
+ private:
+  void read_options() {
+    if (scenario_.empty()) throw UsageError("servetwin serve: --simulate SCENARIO is missing");
+    server_.port = static_cast<std::uint16_t>(whole("--port", port_, 0, 65535));
+    api_.max_answers = whole("--max-answers", max_answers_, 1, 1'000'000);
+    const auto speed = parse_decimal(speed_);
+    if (!speed || *speed.value < 1e-3 || *speed.value > 1e4) {
+      throw UsageError("servetwin serve: --speed takes a number from 0.001 to 10000, not " + speed_);
+    }
+    engine_.speed = *speed.value;
+    const auto drain = parse_duration(drain_);
+    if (!drain || *drain.value < Duration{0}) {
+      throw UsageError("servetwin serve: --drain takes a time such as 30s, not " + drain_);
+    }
+    drain_time_ = *drain.value;
+    const bool local = server_.host.rfind("127.", 0) == 0 || server_.host == "::1";
+    if (!local && api_.api_key.empty() && !allow_remote_) {
+      throw UsageError("servetwin serve: --host " + server_.host +
+                       " lets other machines call: give --api-key KEY, or --allow-remote if they may");
+    }
+  }
+
+  static std::int64_t whole(const char* option,
+                            const std::string& text,
+                            std::int64_t least,
+                            std::int64_t most) {
+    const auto value = parse_integer(text);
+    if (value && *value.value >= least && *value.value <= most) return *value.value;
+    throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option,
+                                 least, most, text));
+  }
+
+  std::string shown_host() const {
+    return server_.host.find(':') == std::string::npos ? server_.host : "[" + server_.host + "]";
+  }
+
+  // Lets what is under way end; what is left then is given up.
+  void finish(const HttpServer& server, Terminal& terminal) const {
+    terminal.err("draining: no new completions; a second signal ends at once\n");
+    const auto latest = std::chrono::steady_clock::now() + drain_time_;
+    while (server.num_open() > 0 && std::chrono::steady_clock::now() < latest) {
+      std::this_thread::sleep_for(kLookEvery);
+    }
+    if (server.num_open() > 0) terminal.err(fmt::format("gave up {} requests\n", server.num_open()));
+  }
+
+  std::string scenario_;
+  std::string port_ = "8000";
+  std::string speed_ = "1";
+  std::string max_answers_ = "1024";
+  std::string drain_ = "30s";
+  ScenarioOverrides overrides_;
+  HttpServerOptions server_;
+  ApiOptions api_;
+  SimulatedEngineOptions engine_;
+  Duration drain_time_{0};
+  bool allow_remote_ = false;
+  bool log_json_ = false;
+};
+
+const Registered<Verb, Serve> kServe{"serve", "Answers OpenAI clients with a simulated deployment."};
+
+}  // namespace
+}  // namespace servetwin

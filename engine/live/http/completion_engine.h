@@ -1,0 +1,87 @@
+// What stands between HTTP and the world that serves: requests in, answers out, by id.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/base/ids.h"
+#include "engine/base/units.h"
+#include "engine/decoding/sampling_params.h"
+#include "engine/serving/end_state.h"
+#include "engine/serving/request.h"
+
+namespace servetwin {
+
+struct ChatMessage {
+  std::string role;
+  std::string content;
+};
+
+// A conversation, plain text, or token ids.
+using PromptInput = std::variant<std::vector<ChatMessage>, std::string, std::vector<TokenId>>;
+
+// What the core and the executor need of a prompt.
+struct Prompt {
+  Tokens length{};
+  std::vector<TokenId> tokens;          // empty where there is no tokenizer
+  std::vector<ContentSegment> content;  // by which prompts share KV blocks
+  std::uint64_t fingerprint = 0;        // equal for equal prompts
+};
+
+// One answer. A client that wants several choices sends several of these.
+struct CompletionRequest {
+  Prompt prompt;
+  Tokens max_tokens{};
+  SamplingParams sampling;         // min_tokens and ignore_eos too
+  std::vector<std::string> stops;  // strings that end the answer
+  bool include_stop = false;       // the stop string is part of the answer
+  std::uint32_t choice = 0;        // choices of one prompt differ
+  std::int32_t priority = 0;
+  std::uint64_t cache_salt = 0;
+};
+
+struct AnswerEnd {
+  EndState state = EndState::kFailed;
+  EndReason reason = EndReason::kNone;
+  Tokens outputs{};
+  Tokens cached{};
+};
+
+// Who is told of answers, on the engine's threads.
+class AnswerListener {
+ public:
+  virtual ~AnswerListener() = default;
+  // The next piece of the text; `tokens` have been generated so far.
+  virtual void append(RequestId request, std::string_view text, std::int64_t tokens) = 0;
+  virtual void end(RequestId request, const AnswerEnd& end) = 0;
+};
+
+struct ModelCard {
+  std::string id;    // the name by which clients ask for it
+  std::string root;  // what it is
+  Tokens max_model_len{};
+  bool has_tokenizer = false;
+  std::string tokens;  // how prompts are counted, in a sentence
+};
+
+// All calls may come from any thread.
+class CompletionEngine {
+ public:
+  virtual ~CompletionEngine() = default;
+  virtual const ModelCard& card() const = 0;
+  virtual Prompt prepare(const PromptInput& input) const = 0;
+  // An id for submit() and scrape(); no other call has been or will be given it.
+  virtual RequestId new_id() = 0;
+  // False when too much waits already: the listener hears nothing then. Otherwise it hears of exactly one
+  // end.
+  virtual bool submit(RequestId id, CompletionRequest request) = 0;
+  // Before the next step. Requests that ended, or never were, are no error.
+  virtual void cancel(RequestId id) = 0;
+  // The listener is told the metrics in Prometheus' text format as if they were the answer.
+  virtual bool scrape(RequestId id) = 0;
+};
+
+}  // namespace servetwin
