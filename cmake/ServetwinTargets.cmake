@@ -14,6 +14,7 @@ endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
 option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
+option(SERVETWIN_UNITY "Compile the libraries a dozen files at a time, which is faster from nothing" OFF)
 option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder of the measured data and traces that some tests read; they skip loudly without it")
@@ -40,16 +41,23 @@ function(servetwin_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# servetwin_library(name DIRS folder... [LINK target...]): an OBJECT library of the folders' .cpp files.
+# servetwin_library(name [FLAT] [APART] DIRS folder... [LINK target...]): an OBJECT library of the folders'
+# .cpp files. FLAT: without folders below them. APART: compiled one by one always, as files repeat local names.
 function(servetwin_library name)
-  cmake_parse_arguments(ARG "" "" "DIRS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "FLAT;APART" "" "DIRS;LINK" ${ARGN})
   servetwin_sources(sources ${ARG_DIRS})
+  if(ARG_FLAT)
+    list(FILTER sources INCLUDE REGEX "/${ARG_DIRS}/[^/]*$")
+  endif()
   if(NOT sources)
     return()
   endif()
   add_library(st_${name} OBJECT ${sources})
   target_link_libraries(st_${name} PRIVATE servetwin_flags ${ARG_LINK})
   set_target_properties(st_${name} PROPERTIES SERVETWIN_LINK "${ARG_LINK}")
+  if(SERVETWIN_UNITY AND NOT ARG_APART)
+    set_target_properties(st_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
   set(SERVETWIN_LIBRARIES ${SERVETWIN_LIBRARIES} ${name} CACHE INTERNAL "")
 endfunction()
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the format's own library
-constexpr std::size_t kMaxDimensions = 16;
+constexpr std::size_t kMaxShape = 16;
 
 struct FormatName {
   std::string_view name;
@@ -76,7 +76,7 @@ class HeaderReader final : public StrictJson {
       fail(kTensorShape, path(2) + " has a value beyond 2^63: " + std::to_string(value));
     }
     std::vector<std::int64_t>& values = path(2) == "shape" ? *entry_.shape : *entry_.offsets;
-    if (values.size() == kMaxDimensions) fail(kModelHeaderField, path(2) + " has more than 16 values");
+    if (values.size() == kMaxShape) fail(kModelHeaderField, path(2) + " has more than 16 values");
     values.push_back(static_cast<std::int64_t>(value));
   }
 
