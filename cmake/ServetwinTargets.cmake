@@ -42,7 +42,7 @@ function(servetwin_sources out)
 endfunction()
 
 # servetwin_library(name [FLAT] [APART] DIRS folder... [LINK target...]): an OBJECT library of the folders'
-# .cpp files. FLAT: without folders below them. APART: compiled one by one always, as files repeat local names.
+# .cpp files. FLAT: without folders below them. APART: one by one always, as its files repeat local names.
 function(servetwin_library name)
   cmake_parse_arguments(ARG "FLAT;APART" "" "DIRS;LINK" ${ARGN})
   servetwin_sources(sources ${ARG_DIRS})
