@@ -46,6 +46,11 @@ class Parity final : public Verb {
     RecordedSimulation simulation(replay->scenario(), recorded);
     const DecisionComparison comparison = first_difference(replayed, simulation.decisions());
     if (const auto cut = replay->cut()) throw ConfigError(*cut);
+    const bool stopped = reader.footer() && !reader.footer()->complete;
+    if (stopped && (!comparison.first || !comparison.first->a)) {
+      terminal.out("The run was stopped: all steps until then are equal.\n");
+      return ExitCode::kOk;
+    }
     terminal.out(to_text(comparison, path_, "its simulation"));
     const RunDigests a = replay->digests();
     const RunDigests b{simulation.cluster().decisions_digest(), simulation.cluster().timeline_digest()};

@@ -44,6 +44,17 @@ TEST_CASE(
   CHECK(contains(diff.out, "step"));
 }
 
+TEST_CASE("a live run that is stopped says so, and what it did until then replays") {
+  const Playground ground;
+  const Outcome stopped = ground.run(
+      "timeout --foreground --preserve-status -s INT 2 $S live tiny-live --set workload.num_requests=100000 "
+      "--out r");
+  CHECK(stopped.code == 130);
+  CHECK(contains(ground.read("r/summary.json"), "\"complete\": false"));
+  CHECK(ground.run("$S replay r").code == 0);
+  CHECK(ground.run("$S parity r").code == 0);
+}
+
 TEST_CASE("what cannot run live is refused by name, all of it at once") {
   const Playground ground;
   const Outcome outcome = ground.run(
