@@ -16,10 +16,11 @@ import numpy as np
 from gguf import GGMLQuantizationType, GGUFWriter, quants
 
 TYPES = {"F32": (1, 4), "F16": (1, 2), "BF16": (1, 2), "Q4_0": (32, 18), "Q4_1": (32, 20),
-         "Q5_0": (32, 22), "Q5_1": (32, 24), "Q8_0": (32, 34), "Q4_K": (256, 144), "Q5_K": (256, 176), "Q6_K": (256, 210)}
+         "Q5_0": (32, 22), "Q5_1": (32, 24), "Q8_0": (32, 34), "Q4_K": (256, 144),
+         "Q5_K": (256, 176), "Q6_K": (256, 210)}
 # Where the f16 scales of a block are.
-SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
-          "Q6_K": [208]}
+SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2],
+          "Q5_K": [0, 2], "Q6_K": [208]}
 
 
 def random_blocks(draw, name, count):
@@ -53,8 +54,8 @@ def small_file(draw):
     path = os.path.join(tempfile.mkdtemp(), "small.gguf")
     writer = GGUFWriter(path, "llama")
     for kind, value in [("uint8", 200), ("int8", -100), ("uint16", 60000), ("int16", -30000),
-                        ("uint32", 4000000000), ("int32", -2000000000), ("uint64", 1 << 62), ("int64", -(1 << 62)), ("float32", 0.5),
-                        ("float64", 0.1), ("bool", True), ("string", "h\u00e9llo")]:
+                        ("uint32", 4000000000), ("int32", -2000000000), ("uint64", 1 << 62), ("int64", -(1 << 62)),
+                        ("float32", 0.5), ("float64", 0.1), ("bool", True), ("string", "h\u00e9llo")]:
         getattr(writer, "add_" + kind)("a." + kind, value)
     writer.add_array("a.texts", ["one", "", "three"])
     writer.add_array("a.integers", [1, -2, 3])

@@ -30,7 +30,8 @@ def main():
     for tensor in GGUFReader(sys.argv[1]).tensors:
         values = quants.dequantize(tensor.data, tensor.tensor_type)
         shape = [int(n) for n in reversed(tensor.shape)]
-        rows[tensor.name] = {"type": tensor.tensor_type.name, "shape": shape, "sum": f"{bits_sum(values):016x}"}
+        rows[tensor.name] = {"type": tensor.tensor_type.name, "shape": shape,
+                             "sum": f"{bits_sum(values):016x}"}
     with open(os.path.join(os.path.dirname(__file__), "smollm2_tensors.json"), "w") as file:
         file.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in rows.items()) + "\n}\n")
 
