@@ -54,8 +54,8 @@ def small_file(draw):
     path = os.path.join(tempfile.mkdtemp(), "small.gguf")
     writer = GGUFWriter(path, "llama")
     for kind, value in [("uint8", 200), ("int8", -100), ("uint16", 60000), ("int16", -30000),
-                        ("uint32", 4000000000), ("int32", -2000000000), ("uint64", 1 << 62), ("int64", -(1 << 62)),
-                        ("float32", 0.5), ("float64", 0.1), ("bool", True),
+                        ("uint32", 4000000000), ("int32", -2000000000), ("uint64", 1 << 62),
+                        ("int64", -(1 << 62)), ("float32", 0.5), ("float64", 0.1), ("bool", True),
                         ("string", "h\u00e9llo")]:
         getattr(writer, "add_" + kind)("a." + kind, value)
     writer.add_array("a.texts", ["one", "", "three"])
