@@ -1,10 +1,11 @@
 // Any text either is a template that renders or a ConfigError: no crash, no hang, no boundless memory.
+#include "engine/models/chat_template/chat_template.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/models/chat_template/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::string kVariables =

@@ -1,11 +1,12 @@
 // Any text either becomes a tokenizer, which then survives any text, or a ConfigError.
+#include "engine/models/tokenizer/tokenizer_json.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "engine/models/tokenizer/tokenizer_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);

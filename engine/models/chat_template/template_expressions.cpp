@@ -41,7 +41,8 @@ bool TemplateTokens::take_word(std::string_view word) {
 }
 
 void TemplateTokens::expect_sign(std::string_view sign) {
-  if (!take_sign(sign)) reject_template(place(), "'" + std::string(sign) + "' is missing before '" + peek().text + "'");
+  if (!take_sign(sign))
+    reject_template(place(), "'" + std::string(sign) + "' is missing before '" + peek().text + "'");
 }
 
 void TemplateTokens::expect(TokenKind kind, std::string_view what) {
@@ -68,7 +69,8 @@ void TemplateExpressionParser::enter() {
 void TemplateExpressionParser::grow(TemplateExpression& whole, const TemplateExpression* part) const {
   if (part == nullptr) return;
   whole.height = std::max(whole.height, part->height + 1);
-  if (whole.height > kMaxHeight) reject_template(tokens_.place(), "the expression is too long or nested too deep");
+  if (whole.height > kMaxHeight)
+    reject_template(tokens_.place(), "the expression is too long or nested too deep");
 }
 
 void TemplateExpressionParser::attach(TemplateExpression& whole, TemplateExpressionPtr part) const {
@@ -129,9 +131,8 @@ TemplateExpressionPtr TemplateExpressionParser::parse_compare() {
   TemplateExpressionPtr chain = make(Kind::compare);
   attach(*chain, parse_binary(0));
   for (;;) {
-    const bool is_sign =
-        tokens_.is(TokenKind::sign) &&
-        std::find(kComparisons.begin(), kComparisons.end(), tokens_.peek().text) != kComparisons.end();
+    const bool is_sign = tokens_.is(TokenKind::sign) && std::find(kComparisons.begin(), kComparisons.end(),
+                                                                  tokens_.peek().text) != kComparisons.end();
     if (is_sign) {
       chain->operators.push_back(tokens_.take().text);
     } else if (tokens_.take_word("in")) {
@@ -148,7 +149,8 @@ TemplateExpressionPtr TemplateExpressionParser::parse_compare() {
 }
 
 TemplateExpressionPtr TemplateExpressionParser::parse_binary(int level) {
-  static const std::array<std::vector<std::string_view>, 3> kLevels{{{"+", "-"}, {"~"}, {"*", "/", "//", "%"}}};
+  static const std::array<std::vector<std::string_view>, 3> kLevels{
+      {{"+", "-"}, {"~"}, {"*", "/", "//", "%"}}};
   if (level == 3) return parse_unary(true);
   TemplateExpressionPtr left = parse_binary(level + 1);
   const auto& signs = kLevels[static_cast<std::size_t>(level)];

@@ -61,7 +61,8 @@ TemplateRef rstrip(const TemplateCall& call) { return call.arena.text(stripped(c
 // Letters beyond ASCII change case by rules that are not here.
 std::string ascii_text(const TemplateCall& call) {
   std::string text = subject_text(call);
-  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (!ascii) refuse_template(call.place, "'" + call.name + "' of letters beyond ASCII");
   return text;
 }
@@ -90,7 +91,8 @@ TemplateRef capitalize(const TemplateCall& call) {
 TemplateRef length(const TemplateCall& call) {
   const TemplateValue& value = *call.subject;
   if (value.is(Kind::dict)) return call.arena.integer(static_cast<std::int64_t>(value.fields.size()));
-  return call.arena.integer(static_cast<std::int64_t>(elements_of(call.subject, call.place, call.arena).size()));
+  return call.arena.integer(
+      static_cast<std::int64_t>(elements_of(call.subject, call.place, call.arena).size()));
 }
 
 TemplateRef to_json(const TemplateCall& call) {
@@ -99,7 +101,8 @@ TemplateRef to_json(const TemplateCall& call) {
     if (!plain) refuse_template(call.place, "tojson's '" + name + "'");
   }
   if (!call.arguments.positional.empty()) refuse_template(call.place, "tojson's argument without a name");
-  if (call.subject->is(Kind::undefined)) reject_template(call.place, "'" + call.subject->text + "' is undefined");
+  if (call.subject->is(Kind::undefined))
+    reject_template(call.place, "'" + call.subject->text + "' is undefined");
   const TemplateRef indent = call.arguments.find(0, "indent");
   const bool indented = indent != nullptr && !indent->is(Kind::none);
   const bool fits = !indented || (indent->is(Kind::integer) && indent->integer >= 0 && indent->integer <= 16);
@@ -110,7 +113,8 @@ TemplateRef to_json(const TemplateCall& call) {
 TemplateRef join_items(const TemplateCall& call) {
   const TemplateRef separator = call.arguments.find(0, "d");
   std::vector<std::string> parts;
-  for (const TemplateRef item : elements_of(call.subject, call.place, call.arena)) parts.push_back(str_of(*item));
+  for (const TemplateRef item : elements_of(call.subject, call.place, call.arena))
+    parts.push_back(str_of(*item));
   return call.arena.text(join(parts, separator == nullptr ? "" : str_of(*separator)));
 }
 
@@ -136,8 +140,8 @@ TemplateRef last(const TemplateCall& call) {
 
 TemplateRef or_default(const TemplateCall& call) {
   const TemplateRef falsy = call.arguments.find(1, "boolean");
-  const bool replaces = call.subject->is(Kind::undefined) ||
-                        (falsy != nullptr && is_true(*falsy) && !is_true(*call.subject));
+  const bool replaces =
+      call.subject->is(Kind::undefined) || (falsy != nullptr && is_true(*falsy) && !is_true(*call.subject));
   if (!replaces) return call.subject;
   const TemplateRef other = call.arguments.find(0, "default_value");
   return other == nullptr ? call.arena.text("") : other;
@@ -147,7 +151,8 @@ TemplateRef to_text(const TemplateCall& call) { return call.arena.text(subject_t
 
 TemplateRef replace(const TemplateCall& call) {
   const std::string& from = text_argument(call, 0, "s");
-  if (from.empty() || call.arguments.positional.size() > 2) refuse_template(call.place, "this form of 'replace'");
+  if (from.empty() || call.arguments.positional.size() > 2)
+    refuse_template(call.place, "this form of 'replace'");
   return call.arena.text(replaced(subject_text(call), {from, text_argument(call, 1, "new")}));
 }
 
@@ -161,7 +166,8 @@ TemplateRef items_of(const TemplateCall& call) {
   return call.arena.list(std::move(pairs));
 }
 
-// Whether `value` passes the test that the arguments from `position` on name; without one, whether it is true.
+// Whether `value` passes the test that the arguments from `position` on name; without one, whether it is
+// true.
 bool passes(const TemplateCall& call, TemplateRef value, std::size_t position) {
   if (call.arguments.positional.size() <= position) return is_true(*value);
   const std::string& name = text_argument(call, position, "");
@@ -177,7 +183,8 @@ TemplateRef select_items(const TemplateCall& call) {
   const bool wanted = call.name.starts_with("select");
   std::vector<TemplateRef> kept;
   for (const TemplateRef item : elements_of(call.subject, call.place, call.arena)) {
-    const TemplateRef value = by_attribute ? item_of(item, *argument(call, 0, ""), call.place, call.arena) : item;
+    const TemplateRef value =
+        by_attribute ? item_of(item, *argument(call, 0, ""), call.place, call.arena) : item;
     if (passes(call, value, by_attribute ? 1 : 0) == wanted) kept.push_back(item);
   }
   return call.arena.list(std::move(kept));
@@ -199,13 +206,29 @@ TemplateRef map_items(const TemplateCall& call) {
 }
 
 const std::map<std::string, Apply, std::less<>>& filters() {
-  static const std::map<std::string, Apply, std::less<>> kFilters{
-      {"trim", strip},           {"length", length},         {"count", length},          {"tojson", to_json},
-      {"upper", upper},          {"lower", lower},           {"capitalize", capitalize}, {"join", join_items},
-      {"list", to_list},         {"first", first},           {"last", last},             {"default", or_default},
-      {"d", or_default},         {"string", to_text},        {"safe", to_text},          {"replace", replace},
-      {"items", items_of},       {"reverse", reversed},      {"map", map_items},         {"select", select_items},
-      {"reject", select_items},  {"selectattr", select_items}, {"rejectattr", select_items}};
+  static const std::map<std::string, Apply, std::less<>> kFilters{{"trim", strip},
+                                                                  {"length", length},
+                                                                  {"count", length},
+                                                                  {"tojson", to_json},
+                                                                  {"upper", upper},
+                                                                  {"lower", lower},
+                                                                  {"capitalize", capitalize},
+                                                                  {"join", join_items},
+                                                                  {"list", to_list},
+                                                                  {"first", first},
+                                                                  {"last", last},
+                                                                  {"default", or_default},
+                                                                  {"d", or_default},
+                                                                  {"string", to_text},
+                                                                  {"safe", to_text},
+                                                                  {"replace", replace},
+                                                                  {"items", items_of},
+                                                                  {"reverse", reversed},
+                                                                  {"map", map_items},
+                                                                  {"select", select_items},
+                                                                  {"reject", select_items},
+                                                                  {"selectattr", select_items},
+                                                                  {"rejectattr", select_items}};
   return kFilters;
 }
 
@@ -255,14 +278,20 @@ struct Method {
 };
 
 const std::map<std::string, Method, std::less<>>& methods() {
-  static const std::map<std::string, Method, std::less<>> kMethods{
-      {"strip", {strip, Kind::text}},           {"lstrip", {lstrip, Kind::text}},
-      {"rstrip", {rstrip, Kind::text}},         {"split", {split, Kind::text}},
-      {"upper", {upper, Kind::text}},           {"lower", {lower, Kind::text}},
-      {"capitalize", {capitalize, Kind::text}}, {"replace", {replace, Kind::text}},
-      {"startswith", {starts_with, Kind::text}}, {"endswith", {ends_with, Kind::text}},
-      {"items", {items_of, Kind::dict}},        {"keys", {keys, Kind::dict}},
-      {"values", {values, Kind::dict}},         {"get", {get, Kind::dict}}};
+  static const std::map<std::string, Method, std::less<>> kMethods{{"strip", {strip, Kind::text}},
+                                                                   {"lstrip", {lstrip, Kind::text}},
+                                                                   {"rstrip", {rstrip, Kind::text}},
+                                                                   {"split", {split, Kind::text}},
+                                                                   {"upper", {upper, Kind::text}},
+                                                                   {"lower", {lower, Kind::text}},
+                                                                   {"capitalize", {capitalize, Kind::text}},
+                                                                   {"replace", {replace, Kind::text}},
+                                                                   {"startswith", {starts_with, Kind::text}},
+                                                                   {"endswith", {ends_with, Kind::text}},
+                                                                   {"items", {items_of, Kind::dict}},
+                                                                   {"keys", {keys, Kind::dict}},
+                                                                   {"values", {values, Kind::dict}},
+                                                                   {"get", {get, Kind::dict}}};
   return kMethods;
 }
 
@@ -291,8 +320,10 @@ const std::map<std::string, Test, std::less<>>& tests() {
       {"number", [](const TemplateCall& call) { return call.subject->is_numeric(); }},
       {"iterable", is_sequence},
       {"sequence", is_sequence},
-      {"true", [](const TemplateCall& call) { return call.subject->is(Kind::boolean) && call.subject->flag; }},
-      {"false", [](const TemplateCall& call) { return call.subject->is(Kind::boolean) && !call.subject->flag; }},
+      {"true",
+       [](const TemplateCall& call) { return call.subject->is(Kind::boolean) && call.subject->flag; }},
+      {"false",
+       [](const TemplateCall& call) { return call.subject->is(Kind::boolean) && !call.subject->flag; }},
       {"equalto", is_equal},
       {"eq", is_equal},
       {"ne", [](const TemplateCall& call) { return !is_equal(call); }},

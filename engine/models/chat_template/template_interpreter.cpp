@@ -15,8 +15,8 @@ constexpr std::int64_t kMaxSteps = 2'000'000;
 constexpr std::int64_t kMaxRange = 100'000;
 
 // Python's own attributes of a dict hide its keys of the same name.
-constexpr std::array<std::string_view, 11> kDictAttributes{"items",  "keys",    "values",     "get",      "pop", "copy",
-                                                           "update", "clear",   "setdefault", "fromkeys", "popitem"};
+constexpr std::array<std::string_view, 11> kDictAttributes{
+    "items", "keys", "values", "get", "pop", "copy", "update", "clear", "setdefault", "fromkeys", "popitem"};
 
 }  // namespace
 
@@ -43,13 +43,21 @@ void TemplateInterpreter::run_all(const std::vector<TemplateStatement>& statemen
 void TemplateInterpreter::run_one(const TemplateStatement& statement) {
   spend(statement.line);
   switch (statement.kind) {
-    case TemplateStatement::Kind::text: out_ += statement.text; break;
-    case TemplateStatement::Kind::output: out_ += str_of(*evaluate(*statement.value)); break;
-    case TemplateStatement::Kind::set: run_set(statement); break;
+    case TemplateStatement::Kind::text:
+      out_ += statement.text;
+      break;
+    case TemplateStatement::Kind::output:
+      out_ += str_of(*evaluate(*statement.value));
+      break;
+    case TemplateStatement::Kind::set:
+      run_set(statement);
+      break;
     case TemplateStatement::Kind::branch:
       run_all(is_true(*evaluate(*statement.value)) ? statement.body : statement.otherwise);
       break;
-    case TemplateStatement::Kind::loop: run_loop(statement); break;
+    case TemplateStatement::Kind::loop:
+      run_loop(statement);
+      break;
   }
 }
 
@@ -69,7 +77,8 @@ void TemplateInterpreter::run_set(const TemplateStatement& statement) {
     return;
   }
   const TemplateRef target = look_up(statement.targets[0]);
-  if (!target->is(Kind::name_space)) reject_template(place(statement.line), "only a namespace's fields can be set");
+  if (!target->is(Kind::name_space))
+    reject_template(place(statement.line), "only a namespace's fields can be set");
   Scope& fields = name_spaces_[static_cast<std::size_t>(target->integer)];
   const auto known = std::find_if(fields.begin(), fields.end(),
                                   [&](const auto& field) { return field.first == statement.targets[1]; });
@@ -86,7 +95,8 @@ void TemplateInterpreter::bind_targets(const TemplateStatement& statement, Templ
     return;
   }
   const std::vector<TemplateRef> parts = elements_of(element, place(statement.line), arena_);
-  if (parts.size() != statement.targets.size()) reject_template(place(statement.line), "the element has another size");
+  if (parts.size() != statement.targets.size())
+    reject_template(place(statement.line), "the element has another size");
   for (std::size_t i = 0; i < parts.size(); ++i) bind(statement.targets[i], parts[i]);
 }
 
@@ -148,10 +158,14 @@ TemplateRef TemplateInterpreter::evaluate(const Expression& expression) {
     case Expression::Kind::logical_not:
     case Expression::Kind::logical_and:
     case Expression::Kind::logical_or:
-    case Expression::Kind::conditional: return evaluate_logic(expression);
-    case Expression::Kind::compare: return compare(expression);
-    case Expression::Kind::call: return call(expression);
-    case Expression::Kind::attribute: return attribute(expression);
+    case Expression::Kind::conditional:
+      return evaluate_logic(expression);
+    case Expression::Kind::compare:
+      return compare(expression);
+    case Expression::Kind::call:
+      return call(expression);
+    case Expression::Kind::attribute:
+      return attribute(expression);
     case Expression::Kind::method:
     case Expression::Kind::filter:
     case Expression::Kind::test: {
@@ -162,17 +176,23 @@ TemplateRef TemplateInterpreter::evaluate(const Expression& expression) {
       if (expression.kind == Expression::Kind::test) return arena_.boolean(apply_test(call));
       return expression.kind == Expression::Kind::filter ? apply_filter(call) : apply_method(call);
     }
-    default: return evaluate_value(expression);
+    default:
+      return evaluate_value(expression);
   }
 }
 
 TemplateRef TemplateInterpreter::evaluate_value(const Expression& expression) {
   const TemplatePlace where = place(expression.line);
-  const auto part = [&](std::size_t i) { return expression.parts[i] ? evaluate(*expression.parts[i]) : nullptr; };
+  const auto part = [&](std::size_t i) {
+    return expression.parts[i] ? evaluate(*expression.parts[i]) : nullptr;
+  };
   switch (expression.kind) {
-    case Expression::Kind::literal: return &expression.value;
-    case Expression::Kind::name: return look_up(expression.text);
-    case Expression::Kind::item: return item_of(part(0), *part(1), where, arena_);
+    case Expression::Kind::literal:
+      return &expression.value;
+    case Expression::Kind::name:
+      return look_up(expression.text);
+    case Expression::Kind::item:
+      return item_of(part(0), *part(1), where, arena_);
     case Expression::Kind::slice: {
       const TemplateRef value = part(0);
       return slice_of(value, {part(1), part(2), part(3)}, where, arena_);
@@ -181,13 +201,15 @@ TemplateRef TemplateInterpreter::evaluate_value(const Expression& expression) {
       const TemplateRef left = part(0);
       return apply_binary(expression.text, left, part(1), where, arena_);
     }
-    case Expression::Kind::negate: return apply_binary("-", arena_.integer(0), part(0), where, arena_);
+    case Expression::Kind::negate:
+      return apply_binary("-", arena_.integer(0), part(0), where, arena_);
     case Expression::Kind::list: {
       std::vector<TemplateRef> items;
       for (std::size_t i = 0; i < expression.parts.size(); ++i) items.push_back(part(i));
       return arena_.list(std::move(items));
     }
-    default: break;
+    default:
+      break;
   }
   TemplateValue dict;
   dict.kind = Kind::dict;
@@ -234,7 +256,8 @@ TemplateRef TemplateInterpreter::compare(const Expression& expression) {
   TemplateRef left = evaluate(*expression.parts[0]);
   for (std::size_t i = 0; i < expression.operators.size(); ++i) {
     const TemplateRef right = evaluate(*expression.parts[i + 1]);
-    if (!apply_compare(expression.operators[i], *left, *right, place(expression.line))) return arena_.boolean(false);
+    if (!apply_compare(expression.operators[i], *left, *right, place(expression.line)))
+      return arena_.boolean(false);
     left = right;
   }
   return arena_.boolean(true);
@@ -244,8 +267,10 @@ TemplateArguments TemplateInterpreter::arguments(const Expression& expression) {
   TemplateArguments out;
   for (const TemplateArgument& argument : expression.arguments) {
     const TemplateRef value = evaluate(*argument.value);
-    if (argument.name.empty()) out.positional.push_back(value);
-    else out.named.emplace_back(argument.name, value);
+    if (argument.name.empty())
+      out.positional.push_back(value);
+    else
+      out.named.emplace_back(argument.name, value);
   }
   return out;
 }
@@ -270,8 +295,9 @@ TemplateRef TemplateInterpreter::name_space(const TemplateArguments& given) {
 
 TemplateRef TemplateInterpreter::range(const TemplateArguments& given, const TemplatePlace& where) {
   const std::vector<TemplateRef>& ends = given.positional;
-  const bool integers = !ends.empty() && ends.size() <= 2 &&
-                        std::all_of(ends.begin(), ends.end(), [](TemplateRef end) { return end->is(Kind::integer); });
+  const bool integers =
+      !ends.empty() && ends.size() <= 2 &&
+      std::all_of(ends.begin(), ends.end(), [](TemplateRef end) { return end->is(Kind::integer); });
   if (!integers) refuse_template(where, "this form of 'range'");
   const std::int64_t begin = ends.size() == 1 ? 0 : ends[0]->integer;
   const std::int64_t end = ends.back()->integer;

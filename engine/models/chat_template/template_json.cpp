@@ -19,23 +19,30 @@ constexpr int kMaxDepth = 64;
 TemplateRef value_of(const Json& json, TemplateArena& arena) {
   TemplateValue value;
   switch (json.type()) {
-    case Json::value_t::null: return arena.none();
-    case Json::value_t::boolean: return arena.boolean(json.get<bool>());
-    case Json::value_t::number_integer: return arena.integer(json.get<std::int64_t>());
+    case Json::value_t::null:
+      return arena.none();
+    case Json::value_t::boolean:
+      return arena.boolean(json.get<bool>());
+    case Json::value_t::number_integer:
+      return arena.integer(json.get<std::int64_t>());
     case Json::value_t::number_unsigned:
       return json.get<std::uint64_t>() > INT64_MAX ? arena.number(json.get<double>())
                                                    : arena.integer(json.get<std::int64_t>());
-    case Json::value_t::number_float: return arena.number(json.get<double>());
-    case Json::value_t::string: return arena.text(json.get<std::string>());
+    case Json::value_t::number_float:
+      return arena.number(json.get<double>());
+    case Json::value_t::string:
+      return arena.text(json.get<std::string>());
     case Json::value_t::array:
       value.kind = TemplateValue::Kind::list;
       for (const Json& item : json) value.items.push_back(value_of(item, arena));
       return arena.make(std::move(value));
     case Json::value_t::object:
       value.kind = TemplateValue::Kind::dict;
-      for (const auto& item : json.items()) value.fields.emplace_back(item.key(), value_of(item.value(), arena));
+      for (const auto& item : json.items())
+        value.fields.emplace_back(item.key(), value_of(item.value(), arena));
       return arena.make(std::move(value));
-    default: return arena.none();
+    default:
+      return arena.none();
   }
 }
 

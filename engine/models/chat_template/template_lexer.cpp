@@ -60,7 +60,8 @@ class Lexer {
   }
 
   void advance(std::size_t to) {
-    line_ += static_cast<int>(std::count(source_.begin() + std::ptrdiff_t(at_), source_.begin() + std::ptrdiff_t(to), '\n'));
+    line_ += static_cast<int>(
+        std::count(source_.begin() + std::ptrdiff_t(at_), source_.begin() + std::ptrdiff_t(to), '\n'));
     at_ = to;
   }
 
@@ -181,7 +182,8 @@ class Lexer {
       digits();
     }
     if (at_ < source_.size() && is_name_start(source_[at_])) reject("a number is followed by a letter");
-    tokens_.push_back({fraction || exponent ? Kind::number : Kind::integer, line_, source_.substr(begin, at_ - begin)});
+    tokens_.push_back(
+        {fraction || exponent ? Kind::number : Kind::integer, line_, source_.substr(begin, at_ - begin)});
   }
 
   // Of "e", "e+" or "e-" where digits follow.

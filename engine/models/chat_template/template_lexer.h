@@ -9,7 +9,19 @@
 namespace servetwin {
 
 struct TemplateToken {
-  enum class Kind { text, output_begin, output_end, block_begin, block_end, name, integer, number, string, sign, end };
+  enum class Kind {
+    text,
+    output_begin,
+    output_end,
+    block_begin,
+    block_end,
+    name,
+    integer,
+    number,
+    string,
+    sign,
+    end
+  };
 
   Kind kind = Kind::end;
   int line = 1;

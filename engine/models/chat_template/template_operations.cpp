@@ -33,9 +33,12 @@ TemplateRef integer_arithmetic(const std::string& sign,
                                TemplateArena& arena) {
   std::int64_t out = 0;
   bool overflows = false;
-  if (sign == "+") overflows = __builtin_add_overflow(a, b, &out);
-  else if (sign == "-") overflows = __builtin_sub_overflow(a, b, &out);
-  else if (sign == "*") overflows = __builtin_mul_overflow(a, b, &out);
+  if (sign == "+")
+    overflows = __builtin_add_overflow(a, b, &out);
+  else if (sign == "-")
+    overflows = __builtin_sub_overflow(a, b, &out);
+  else if (sign == "*")
+    overflows = __builtin_mul_overflow(a, b, &out);
   else {
     if (b == 0) reject_template(place, "division by zero");
     if (b == -1) return integer_arithmetic("*", sign == "%" ? 0 : a, -1, place, arena);
@@ -72,7 +75,8 @@ bool contains(const TemplateValue& whole, const TemplateValue& part, const Templ
   if (whole.is(Kind::dict)) return part.is(Kind::text) && find_field(whole, part.text) != nullptr;
   if (whole.is(Kind::undefined)) return false;
   if (!whole.is(Kind::list)) cannot("in", part, whole, place);
-  return std::any_of(whole.items.begin(), whole.items.end(), [&](TemplateRef item) { return equal(*item, part); });
+  return std::any_of(whole.items.begin(), whole.items.end(),
+                     [&](TemplateRef item) { return equal(*item, part); });
 }
 
 // Where Python's slice begins and how many steps it takes.
@@ -113,15 +117,24 @@ Walk walk_of(const TemplateSlice& slice, std::int64_t size, const TemplatePlace&
 
 std::string kind_name(const TemplateValue& value) {
   switch (value.kind) {
-    case Kind::undefined: return "'" + value.text + "', which is undefined,";
-    case Kind::none: return "none";
-    case Kind::boolean: return "a boolean";
-    case Kind::integer: return "an integer";
-    case Kind::number: return "a number";
-    case Kind::text: return "a text";
-    case Kind::list: return "a list";
-    case Kind::dict: return "a dict";
-    case Kind::name_space: return "a namespace";
+    case Kind::undefined:
+      return "'" + value.text + "', which is undefined,";
+    case Kind::none:
+      return "none";
+    case Kind::boolean:
+      return "a boolean";
+    case Kind::integer:
+      return "an integer";
+    case Kind::number:
+      return "a number";
+    case Kind::text:
+      return "a text";
+    case Kind::list:
+      return "a list";
+    case Kind::dict:
+      return "a dict";
+    case Kind::name_space:
+      return "a namespace";
   }
   return "";
 }

@@ -33,16 +33,24 @@ TemplateRef apply_filter(const TemplateCall& call);
 TemplateRef apply_method(const TemplateCall& call);
 bool apply_test(const TemplateCall& call);
 
-TemplateRef apply_binary(const std::string& sign, TemplateRef left, TemplateRef right, const TemplatePlace& place,
+TemplateRef apply_binary(const std::string& sign,
+                         TemplateRef left,
+                         TemplateRef right,
+                         const TemplatePlace& place,
                          TemplateArena& arena);
-bool apply_compare(const std::string& sign, const TemplateValue& left, const TemplateValue& right,
+bool apply_compare(const std::string& sign,
+                   const TemplateValue& left,
+                   const TemplateValue& right,
                    const TemplatePlace& place);
 
 // The elements that a loop sees: of a list, the keys of a dict, the characters of a text.
 std::vector<TemplateRef> elements_of(TemplateRef value, const TemplatePlace& place, TemplateArena& arena);
 
 // value[key] and value.key; undefined where there is none.
-TemplateRef item_of(TemplateRef value, const TemplateValue& key, const TemplatePlace& place, TemplateArena& arena);
+TemplateRef item_of(TemplateRef value,
+                    const TemplateValue& key,
+                    const TemplatePlace& place,
+                    TemplateArena& arena);
 
 struct TemplateSlice {
   TemplateRef start = nullptr;  // null: left out
@@ -50,7 +58,10 @@ struct TemplateSlice {
   TemplateRef step = nullptr;
 };
 
-TemplateRef slice_of(TemplateRef value, const TemplateSlice& slice, const TemplatePlace& place, TemplateArena& arena);
+TemplateRef slice_of(TemplateRef value,
+                     const TemplateSlice& slice,
+                     const TemplatePlace& place,
+                     TemplateArena& arena);
 
 std::string kind_name(const TemplateValue& value);
 

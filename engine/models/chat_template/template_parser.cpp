@@ -135,7 +135,8 @@ class Parser {
 
 void refuse_template(const TemplatePlace& place, const std::string& what) {
   throw ConfigError(Problem{kCodeUnknownName, SourcePlace{place.file, place.line, 0}, "",
-                            what + " is not supported in chat templates", "docs/tokenizers.md lists what is"});
+                            what + " is not supported in chat templates",
+                            "docs/tokenizers.md lists what is"});
 }
 
 void reject_template(const TemplatePlace& place, const std::string& what) {

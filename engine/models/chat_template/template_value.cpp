@@ -44,12 +44,18 @@ std::string repr_text(const std::string& text) {
   std::string out(1, quote);
   for (const char c : text) {
     const unsigned byte = static_cast<unsigned char>(c);
-    if (c == quote || c == '\\') out += std::string("\\") + c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (byte < 0x20 || byte == 0x7F) out += hex_escape("\\x", byte, 2);
-    else out += c;
+    if (c == quote || c == '\\')
+      out += std::string("\\") + c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\t')
+      out += "\\t";
+    else if (byte < 0x20 || byte == 0x7F)
+      out += hex_escape("\\x", byte, 2);
+    else
+      out += c;
   }
   return out + quote;
 }
@@ -73,14 +79,22 @@ std::string json_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     const unsigned byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += std::string("\\") + c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (c == '\b') out += "\\b";
-    else if (c == '\f') out += "\\f";
-    else if (byte < 0x20) out += hex_escape("\\u", byte, 4);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\b')
+      out += "\\b";
+    else if (c == '\f')
+      out += "\\f";
+    else if (byte < 0x20)
+      out += hex_escape("\\u", byte, 4);
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -167,14 +181,22 @@ TemplateRef TemplateArena::list(std::vector<TemplateRef> items) {
 bool is_true(const TemplateValue& value) {
   switch (value.kind) {
     case Kind::undefined:
-    case Kind::none: return false;
-    case Kind::boolean: return value.flag;
-    case Kind::integer: return value.integer != 0;
-    case Kind::number: return value.number < 0 || value.number > 0 || std::isnan(value.number);
-    case Kind::text: return !value.text.empty();
-    case Kind::list: return !value.items.empty();
-    case Kind::dict: return !value.fields.empty();
-    case Kind::name_space: return true;
+    case Kind::none:
+      return false;
+    case Kind::boolean:
+      return value.flag;
+    case Kind::integer:
+      return value.integer != 0;
+    case Kind::number:
+      return value.number < 0 || value.number > 0 || std::isnan(value.number);
+    case Kind::text:
+      return !value.text.empty();
+    case Kind::list:
+      return !value.items.empty();
+    case Kind::dict:
+      return !value.fields.empty();
+    case Kind::name_space:
+      return true;
   }
   return false;
 }
@@ -208,15 +230,23 @@ TemplateRef find_field(const TemplateValue& dict, std::string_view name) {
 
 std::string str_of(const TemplateValue& value) {
   switch (value.kind) {
-    case Kind::undefined: return "";
-    case Kind::none: return "None";
-    case Kind::boolean: return value.flag ? "True" : "False";
-    case Kind::integer: return std::to_string(value.integer);
-    case Kind::number: return float_text(value.number);
-    case Kind::text: return value.text;
+    case Kind::undefined:
+      return "";
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return value.flag ? "True" : "False";
+    case Kind::integer:
+      return std::to_string(value.integer);
+    case Kind::number:
+      return float_text(value.number);
+    case Kind::text:
+      return value.text;
     case Kind::list:
-    case Kind::dict: return repr_of(value);
-    case Kind::name_space: return "<Namespace>";
+    case Kind::dict:
+      return repr_of(value);
+    case Kind::name_space:
+      return "<Namespace>";
   }
   return "";
 }

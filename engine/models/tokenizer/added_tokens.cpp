@@ -2,11 +2,10 @@
 #include "engine/models/tokenizer/added_tokens.h"
 
 #include <algorithm>
+#include <utf8proc.h>
 
 #include "engine/base/check.h"
 #include "engine/models/tokenizer/utf8.h"
-
-#include <utf8proc.h>
 
 namespace servetwin {
 namespace {
@@ -30,7 +29,8 @@ bool is_word_character(char32_t c) {
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_PC:
       return true;
-    default: break;
+    default:
+      break;
   }
   const bool circled = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
                        (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
@@ -78,8 +78,7 @@ void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   CHECK_INVARIANT(!pattern.empty());
   std::uint32_t node = 0;
   for (const char byte : pattern) {
-    const auto [child, is_new] =
-        children_.insert(edge(node, byte), static_cast<std::uint32_t>(ends_.size()));
+    const auto [child, is_new] = children_.insert(edge(node, byte), static_cast<std::uint32_t>(ends_.size()));
     node = *child;
     if (is_new) ends_.push_back(-1);
   }

@@ -45,7 +45,7 @@ class AddedTokenFinder {
   Match longest_at(std::string_view text) const;
 
   std::vector<AddedToken> tokens_;
-  std::vector<std::int32_t> ends_{-1};             // by node: the token that ends there
+  std::vector<std::int32_t> ends_{-1};              // by node: the token that ends there
   FlatMap<std::uint64_t, std::uint32_t> children_;  // of (node, byte)
 };
 

@@ -23,10 +23,10 @@ struct BpeMerge {
 };
 
 struct BpeOptions {
-  bool bytes = false;          // a word's units are bytes, else characters
-  bool ignore_merges = false;  // a word that is a token is that token, whatever the merges say
-  bool fuse_unknown = false;   // neighbouring unknown units give one unknown token
-  TokenId unknown = kNoToken;  // without one, unknown units vanish
+  bool bytes = false;                   // a word's units are bytes, else characters
+  bool ignore_merges = false;           // a word that is a token is that token, whatever the merges say
+  bool fuse_unknown = false;            // neighbouring unknown units give one unknown token
+  TokenId unknown = kNoToken;           // without one, unknown units vanish
   std::array<TokenId, 256> fallback{};  // the token of each byte of a character that is no token
   bool byte_fallback = false;
 };

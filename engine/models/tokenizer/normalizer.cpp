@@ -1,10 +1,9 @@
 // Replacing, prepending, and composition by utf8proc.
 #include "engine/models/tokenizer/normalizer.h"
 
-#include <utf8proc.h>
-
 #include <cstdlib>
 #include <memory>
+#include <utf8proc.h>
 #include <utility>
 
 #include "engine/base/check.h"

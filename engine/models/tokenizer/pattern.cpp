@@ -1,10 +1,9 @@
 // The PCRE2 side: UTF-8 with Unicode properties, just-in-time compiled where the machine can, with limits.
 #include "engine/models/tokenizer/pattern.h"
 
-#include <pcre2.h>
-
 #include <array>
 #include <cstdint>
+#include <pcre2.h>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"

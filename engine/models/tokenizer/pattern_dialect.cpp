@@ -15,7 +15,9 @@ constexpr std::array<std::string_view, 13> kCategories{"L",  "Lu", "Ll", "Lt", "
                                                        "Mn", "N",  "Nd", "P",  "S",  "Z"};
 constexpr std::array<std::string_view, 5> kGroups{"(?:", "(?i:", "(?!", "(?=", "("};
 
-bool is_punctuation(char c) { return c > ' ' && c < 0x7F && std::isalnum(static_cast<unsigned char>(c)) == 0; }
+bool is_punctuation(char c) {
+  return c > ' ' && c < 0x7F && std::isalnum(static_cast<unsigned char>(c)) == 0;
+}
 
 class Translator {
  public:
@@ -70,8 +72,8 @@ class Translator {
   void category() {
     const std::size_t end = std::min(rest_.find('}'), rest_.size());
     const std::string_view name = rest_.size() > 3 && rest_[2] == '{' ? rest_.substr(3, end - 3) : "";
-    const bool known = end < rest_.size() &&
-                       std::find(kCategories.begin(), kCategories.end(), name) != kCategories.end();
+    const bool known =
+        end < rest_.size() && std::find(kCategories.begin(), kCategories.end(), name) != kCategories.end();
     if (!known) refuse(end + 1);
     take(end + 1);
   }
@@ -106,8 +108,8 @@ class Translator {
   void quantifier() {
     const std::size_t length = rest_[0] == '{' ? rest_.find('}') + 1 : 1;
     const std::string_view counts = rest_.substr(1, std::max<std::size_t>(length, 2) - 2);
-    const bool digits = std::all_of(counts.begin(), counts.end(),
-                                    [](char c) { return (c >= '0' && c <= '9') || c == ','; });
+    const bool digits =
+        std::all_of(counts.begin(), counts.end(), [](char c) { return (c >= '0' && c <= '9') || c == ','; });
     const bool open = rest_[0] == '{' && (!digits || counts.empty() || counts[0] == ',');
     if (length == 0 || open) refuse(rest_.size());
     const char next = length < rest_.size() ? rest_[length] : '\0';

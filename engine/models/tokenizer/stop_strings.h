@@ -15,8 +15,7 @@ class StopStrings {
   // None of the stops is empty. `include`: the stop string itself is part of the answer.
   StopStrings(std::vector<std::string> stops, bool include);
 
-  // What may go out now. While `armed` is false a match is text like any other, and so is its start once it
-  // is longer than what an armed match could use. Nothing comes any more once matched.
+  // What may go out now. While `armed` is false a match ends nothing. Nothing comes any more once matched.
   std::string feed(std::string_view text, bool armed);
 
   // What was held, when no more text comes.

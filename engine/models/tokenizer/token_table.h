@@ -38,7 +38,10 @@ std::vector<BpeMerge> merges_of(const std::vector<MergeTexts>& texts,
 std::vector<std::string> words_of(const std::vector<std::string>& texts, Alphabet alphabet);
 
 // The table of byte tokens; throws ConfigError when one is missing and `words` would need it.
-void set_fallback(BpeOptions& options, const TokenIndex& index, Alphabet alphabet, const TokenizerPlace& place);
+void set_fallback(BpeOptions& options,
+                  const TokenIndex& index,
+                  Alphabet alphabet,
+                  const TokenizerPlace& place);
 
 // How tokens are written back.
 struct DecodeRules {

@@ -19,9 +19,12 @@ Tokenizer::Tokenizer(TokenizerParts parts) : parts_(std::move(parts)) {
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   if (text.size() > kMaxTokenizedBytes) {
-    throw ConfigError(Problem{kCodeOutOfRange, {}, "", "a text of " + format_grouped(std::int64_t(text.size())) +
-                                                           " bytes cannot be tokenised",
-                              "at most " + format_grouped(std::int64_t{kMaxTokenizedBytes}) + " bytes"});
+    throw ConfigError(
+        Problem{kCodeOutOfRange,
+                {},
+                "",
+                "a text of " + format_grouped(std::int64_t(text.size())) + " bytes cannot be tokenised",
+                "at most " + format_grouped(std::int64_t{kMaxTokenizedBytes}) + " bytes"});
   }
   const std::string clean = repaired_utf8(text);
   std::vector<TokenId> out;

@@ -23,11 +23,15 @@ TokenId read_id(const JsonReader& value) {
   return static_cast<TokenId>(id);
 }
 
-void set_text(std::vector<std::string>& texts, TokenId id, const std::string& text, const TokenizerPlace& place) {
+void set_text(std::vector<std::string>& texts,
+              TokenId id,
+              const std::string& text,
+              const TokenizerPlace& place) {
   const std::size_t at = static_cast<std::size_t>(id);
   if (at >= texts.size()) texts.resize(at + 1);
   const bool taken = !texts[at].empty() && texts[at] != text;
-  if (taken) reject_tokenizer(place, "id " + std::to_string(id) + " is both '" + texts[at] + "' and '" + text + "'");
+  if (taken)
+    reject_tokenizer(place, "id " + std::to_string(id) + " is both '" + texts[at] + "' and '" + text + "'");
   texts[at] = text;
 }
 
@@ -115,7 +119,9 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 // "<s>", or an object with that as its content.
-std::optional<TokenId> named_token(const JsonReader& config, const std::string& key, const Tokenizer& tokenizer) {
+std::optional<TokenId> named_token(const JsonReader& config,
+                                   const std::string& key,
+                                   const Tokenizer& tokenizer) {
   if (!config.has(key)) return std::nullopt;
   const JsonReader token = config.at(key);
   const std::string text = token.is_object() ? token.text("content") : token.text();
@@ -171,7 +177,8 @@ Tokenizer read_tokenizer_folder(const std::string& folder) {
   if (!std::filesystem::exists(config_path)) return tokenizer;
   const JsonFile json(read_file(config_path), config_path.string());
   const JsonReader config = json.root();
-  tokenizer.set_ends(named_token(config, "bos_token", tokenizer), named_token(config, "eos_token", tokenizer));
+  tokenizer.set_ends(named_token(config, "bos_token", tokenizer),
+                     named_token(config, "eos_token", tokenizer));
   return tokenizer;
 }
 

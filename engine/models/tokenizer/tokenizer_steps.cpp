@@ -74,10 +74,14 @@ MetaspaceStep read_metaspace(const JsonReader& step) {
     return out;
   }
   const std::string scheme = step.text("prepend_scheme");
-  if (scheme == "always") out.prepend = MetaspaceStep::Prepend::always;
-  else if (scheme == "first") out.prepend = MetaspaceStep::Prepend::first;
-  else if (scheme == "never") out.prepend = MetaspaceStep::Prepend::never;
-  else refuse_tokenizer(step.place(), "prepend_scheme '" + scheme + "'");
+  if (scheme == "always")
+    out.prepend = MetaspaceStep::Prepend::always;
+  else if (scheme == "first")
+    out.prepend = MetaspaceStep::Prepend::first;
+  else if (scheme == "never")
+    out.prepend = MetaspaceStep::Prepend::never;
+  else
+    refuse_tokenizer(step.place(), "prepend_scheme '" + scheme + "'");
   return out;
 }
 
@@ -116,10 +120,14 @@ std::vector<NormalizerStep> read_normalizer(const JsonReader& file) {
   std::vector<NormalizerStep> out;
   for (const JsonReader& step : steps_of(file, "normalizer", "normalizers")) {
     const std::string type = step.type();
-    if (type == "NFC") out.emplace_back(ComposeText{});
-    else if (type == "Prepend") out.emplace_back(PrependText{step.text("prepend")});
-    else if (type == "Replace") out.emplace_back(read_replace(step));
-    else refuse_type(step);
+    if (type == "NFC")
+      out.emplace_back(ComposeText{});
+    else if (type == "Prepend")
+      out.emplace_back(PrependText{step.text("prepend")});
+    else if (type == "Replace")
+      out.emplace_back(read_replace(step));
+    else
+      refuse_type(step);
   }
   return out;
 }
@@ -167,13 +175,18 @@ Decoder read_decoder(const JsonReader& file) {
   for (const JsonReader& step : steps) {
     const std::string type = step.type();
     if (out.rules.alphabet == Alphabet::bytes || out.strip_first_space) refuse_type(step);
-    if (type == "ByteLevel" && steps.size() == 1) out.rules.alphabet = Alphabet::bytes;
+    if (type == "ByteLevel" && steps.size() == 1)
+      out.rules.alphabet = Alphabet::bytes;
     else if (type == "Replace" && !fused && !out.rules.byte_fallback)
       out.rules.replacements.push_back(read_replace(step));
-    else if (type == "ByteFallback" && !fused) out.rules.byte_fallback = true;
-    else if (type == "Fuse") fused = true;
-    else if (type == "Strip") out.strip_first_space = read_strip(step, fused);
-    else refuse_type(step);
+    else if (type == "ByteFallback" && !fused)
+      out.rules.byte_fallback = true;
+    else if (type == "Fuse")
+      fused = true;
+    else if (type == "Strip")
+      out.strip_first_space = read_strip(step, fused);
+    else
+      refuse_type(step);
   }
   return out;
 }

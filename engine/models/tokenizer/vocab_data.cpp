@@ -20,7 +20,8 @@ constexpr std::string_view kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kDeepseek3Pattern =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kDeepseek3Scripts = "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+";
+constexpr std::string_view kDeepseek3Scripts =
+    "[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+";
 
 struct PreRule {
   std::string_view name;
@@ -67,7 +68,9 @@ void check_sizes(const VocabData& data, const TokenizerPlace& place) {
   const TokenizerPlace tokens = place.at("tokenizer.ggml.tokens");
   if (size == 0 || size > kMaxVocabulary) reject_tokenizer(tokens, std::to_string(size) + " tokens");
   const bool types_fit = data.token_type.empty() || data.token_type.size() == size;
-  if (!types_fit) reject_tokenizer(tokens, std::to_string(data.token_type.size()) + " types of " + std::to_string(size) + " tokens");
+  if (!types_fit)
+    reject_tokenizer(
+        tokens, std::to_string(data.token_type.size()) + " types of " + std::to_string(size) + " tokens");
   for (const std::int32_t type : data.token_type) {
     if (type < 1 || type > 6) refuse_tokenizer(tokens, "token type " + std::to_string(type));
   }
@@ -92,7 +95,8 @@ std::vector<MergeTexts> split_merges(const VocabData& data, const TokenizerPlace
   merges.reserve(data.merges.size());
   for (const std::string& text : data.merges) {
     const std::size_t space = text.find(' ', 1);
-    if (space == std::string::npos) reject_tokenizer(place.at("tokenizer.ggml.merges"), "'" + text + "' is no pair");
+    if (space == std::string::npos)
+      reject_tokenizer(place.at("tokenizer.ggml.merges"), "'" + text + "' is no pair");
     merges.push_back({text.substr(0, space), text.substr(space + 1)});
   }
   return merges;
@@ -121,10 +125,13 @@ std::vector<std::uint32_t> ranks_of(const VocabData& data, const TokenizerPlace&
 }
 
 bool takes_part(VocabTokenType type) {
-  return type == VocabTokenType::normal || type == VocabTokenType::user_defined || type == VocabTokenType::unused;
+  return type == VocabTokenType::normal || type == VocabTokenType::user_defined ||
+         type == VocabTokenType::unused;
 }
 
-std::vector<BpeMerge> merges_by_score(const VocabData& data, const TokenIndex& index, const TokenizerPlace& place) {
+std::vector<BpeMerge> merges_by_score(const VocabData& data,
+                                      const TokenIndex& index,
+                                      const TokenizerPlace& place) {
   const std::vector<std::uint32_t> ranks = ranks_of(data, place);
   std::vector<BpeMerge> merges;
   for (std::size_t id = 0; id < data.tokens.size(); ++id) {
@@ -159,8 +166,10 @@ void frame(const VocabData& data, bool family_adds_bos, const TokenizerPlace& pl
   parts.eos = data.eos;
   const bool adds_bos = data.add_bos.value_or(family_adds_bos);
   const bool adds_eos = data.add_eos.value_or(false);
-  if (adds_bos && !data.bos) reject_tokenizer(place.at("tokenizer.ggml.bos_token_id"), "is missing but is to be added");
-  if (adds_eos && !data.eos) reject_tokenizer(place.at("tokenizer.ggml.eos_token_id"), "is missing but is to be added");
+  if (adds_bos && !data.bos)
+    reject_tokenizer(place.at("tokenizer.ggml.bos_token_id"), "is missing but is to be added");
+  if (adds_eos && !data.eos)
+    reject_tokenizer(place.at("tokenizer.ggml.eos_token_id"), "is missing but is to be added");
   if (adds_bos) parts.prefix.push_back(*data.bos);
   if (adds_eos) parts.suffix.push_back(*data.eos);
 }
@@ -175,8 +184,9 @@ Tokenizer byte_level(const VocabData& data, const TokenIndex& index, const Token
   BpeOptions options;
   options.bytes = true;
   options.ignore_merges = rule.ignore_merges;
-  parts.model = BpeModel(words_of(data.tokens, Alphabet::bytes),
-                         merges_of(split_merges(data, place), index, place.at("tokenizer.ggml.merges")), options);
+  parts.model =
+      BpeModel(words_of(data.tokens, Alphabet::bytes),
+               merges_of(split_merges(data, place), index, place.at("tokenizer.ggml.merges")), options);
   parts.texts = data.tokens;
   parts.pieces = pieces_of(data.tokens, {Alphabet::bytes, false, {}});
   add_tokens(data, parts);

@@ -1,8 +1,7 @@
 // A failure here means that a model would see other tokens, or a client other text, than with Hugging Face.
-#include <rapidcheck.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <rapidcheck.h>
 #include <string>
 
 #include "engine/models/tokenizer/detokenizer.h"

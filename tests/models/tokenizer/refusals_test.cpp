@@ -15,7 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json base() { return Json::parse(read_whole_file(SERVETWIN_SOURCE_DIR "/tests/oracles/tokenizers/llama2.json")); }
+Json base() {
+  return Json::parse(read_whole_file(SERVETWIN_SOURCE_DIR "/tests/oracles/tokenizers/llama2.json"));
+}
 
 std::string message_of(const Json& file) {
   try {
@@ -45,7 +47,16 @@ std::string pattern_message(const std::string& pattern) {
 VocabData scored() {
   VocabData data;
   data.model = "llama";
-  data.tokens = {"<unk>", "<s>", "</s>", "a", "b", "\xE2\x96\x81", "ab", "\xE2\x96\x81" "a", "[U]"};
+  data.tokens = {"<unk>",
+                 "<s>",
+                 "</s>",
+                 "a",
+                 "b",
+                 "\xE2\x96\x81",
+                 "ab",
+                 "\xE2\x96\x81"
+                 "a",
+                 "[U]"};
   data.scores = {0, 0, 0, -3, -4, -5, -1, -2, 0};
   data.token_type = {2, 3, 3, 1, 1, 1, 1, 1, 4};
   data.bos = 1;
@@ -60,11 +71,14 @@ TEST_CASE("what tokenizer.json asks beyond what is done exactly is refused by it
   check_refused("/normalizer", R"({"type":"Lowercase"})", "'Lowercase'");
   check_refused("/normalizer", R"({"type":"Replace","pattern":{"Regex":" +"},"content":" "})", "no String");
   check_refused("/pre_tokenizer", R"({"type":"Whitespace"})", "'Whitespace'");
-  check_refused("/pre_tokenizer", R"({"type":"Split","pattern":{"String":" "},"behavior":"Contiguous"})", "'Contiguous'");
-  check_refused("/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"(?<=a)b"},"behavior":"Isolated"})", "'(?<'");
+  check_refused("/pre_tokenizer", R"({"type":"Split","pattern":{"String":" "},"behavior":"Contiguous"})",
+                "'Contiguous'");
+  check_refused("/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"(?<=a)b"},"behavior":"Isolated"})",
+                "'(?<'");
   check_refused("/pre_tokenizer", R"({"type":"Metaspace","replacement":"_"})", "'_'");
   check_refused("/pre_tokenizer", R"({"type":"ByteLevel"})", "only one of");
-  check_refused("/post_processor", R"({"type":"BertProcessing","sep":["a",1],"cls":["b",2]})", "'BertProcessing'");
+  check_refused("/post_processor", R"({"type":"BertProcessing","sep":["a",1],"cls":["b",2]})",
+                "'BertProcessing'");
   check_refused("/decoder", R"({"type":"WordPiece"})", "'WordPiece'");
   check_refused("/decoder", R"({"type":"Strip","content":" ","start":1,"stop":0})", "Strip");
   check_refused("/decoder", "null", "without a decoder");
@@ -93,8 +107,8 @@ TEST_CASE("a tokenizer.json that contradicts itself is rejected with the place")
 
 TEST_CASE("a regular expression that two engines could read differently is refused") {
   CHECK(pattern_message(R"([^\s\p{L}]+)") == "accepted");
-  for (const char* pattern : {R"(\w+)", R"(\h)", "^a", "a.b", "a++", "a{2}+", "a??", "a{,3}", R"([a[b]])", R"([a&&b])",
-                              R"(\p{Han}+)", R"(\X)", "(?>a)", "(?<!a)b", R"(\1)", R"([\S])"}) {
+  for (const char* pattern : {R"(\w+)", R"(\h)", "^a", "a.b", "a++", "a{2}+", "a??", "a{,3}", R"([a[b]])",
+                              R"([a&&b])", R"(\p{Han}+)", R"(\X)", "(?>a)", "(?<!a)b", R"(\1)", R"([\S])"}) {
     INFO(pattern);
     CHECK(pattern_message(pattern).find("not supported") != std::string::npos);
   }
@@ -140,9 +154,15 @@ TEST_CASE("vocabulary data that are incomplete or unknown are refused by name") 
     }
     return std::string("accepted");
   };
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
   CHECK(has(message([](VocabData& d) { d.model = "bert"; }), "'bert'"));
-  CHECK(has(message([](VocabData& d) { d.model = "gpt2"; d.pre = "falcon"; }), "'falcon'"));
+  CHECK(has(message([](VocabData& d) {
+              d.model = "gpt2";
+              d.pre = "falcon";
+            }),
+            "'falcon'"));
   CHECK(has(message([](VocabData& d) { d.scores.pop_back(); }), "8 scores of 9 tokens"));
   CHECK(has(message([](VocabData& d) { d.token_type[0] = 9; }), "token type 9"));
   CHECK(has(message([](VocabData& d) { d.token_type.pop_back(); }), "8 types of 9 tokens"));

@@ -1,11 +1,10 @@
 // A failure here means that a client sees part of a stop string, or loses text that was none.
 #include "engine/models/tokenizer/stop_strings.h"
 
-#include <rapidcheck.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <rapidcheck.h>
 #include <string>
 #include <vector>
 
