@@ -1,13 +1,15 @@
-// serve: an OpenAI-compatible server in front of a simulated deployment, paced by the wall clock.
+// serve: an OpenAI-compatible server in front of a model, or of a simulated deployment paced by the wall clock.
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <string>
 #include <thread>
 
 #include "cli/access_log.h"
+#include "cli/served_model.h"
 #include "cli/stop_signal.h"
 #include "cli/verb.h"
 #include "engine/base/unit_text.h"
@@ -27,6 +29,7 @@ class Serve final : public Verb {
   void declare(Arguments& arguments) override {
     arguments.option("--simulate", "SCENARIO", scenario_, "The deployment that answers, simulated.");
     arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
+    model_.declare(arguments);
     arguments.option("--host", "ADDRESS", server_.host, "Where to listen; by default 127.0.0.1.");
     arguments.option("--port", "N", port_, "By default 8000; 0: any free one.");
     arguments.option("--speed", "X", speed_, "Simulated seconds in a second; by default 1.");
@@ -40,15 +43,16 @@ class Serve final : public Verb {
 
   ExitCode run(Terminal& terminal) override {
     read_options();
-    const Scenario scenario = load_scenario(scenario_, overrides_);
     auto log = spdlog::stderr_logger_mt("serve");
     log->set_pattern("%v");
     if (log_json_) {
       server_.on_done = [&log](const AccessRecord& record) { log->info(access_line(record)); };
     }
     AnswerBoard board;
-    SimulatedEngine engine(scenario, board, engine_);
-    OpenAiApi api(engine, board, api_);
+    std::optional<Scenario> scenario;
+    if (!scenario_.empty()) scenario = load_scenario(scenario_, overrides_);
+    const std::unique_ptr<CompletionEngine> engine = scenario ? simulated(*scenario, board) : live(board, terminal);
+    OpenAiApi api(*engine, board, api_);
     catch_stop_signals();
     {
       const HttpServer server(api, server_);
@@ -63,8 +67,20 @@ class Serve final : public Verb {
   }
 
  private:
+  std::unique_ptr<CompletionEngine> simulated(const Scenario& scenario, AnswerBoard& board) const {
+    return std::make_unique<SimulatedEngine>(scenario, board, engine_);
+  }
+
+  std::unique_ptr<CompletionEngine> live(AnswerBoard& board, Terminal& terminal) const {
+    auto engine = std::make_unique<LiveEngine>(model_.options(engine_.name), board);
+    terminal.err(ServedModel::describe(*engine));
+    return engine;
+  }
+
   void read_options() {
-    if (scenario_.empty()) throw UsageError("servetwin serve: --simulate SCENARIO is missing");
+    if (scenario_.empty() == !model_.is_given()) {
+      throw UsageError("servetwin serve: give either --model MODEL or --simulate SCENARIO");
+    }
     server_.port = static_cast<std::uint16_t>(whole("--port", port_, 0, 65535));
     api_.max_answers = whole("--max-answers", max_answers_, 1, 1'000'000);
     const auto speed = parse_decimal(speed_);
@@ -114,6 +130,7 @@ class Serve final : public Verb {
   std::string max_answers_ = "1024";
   std::string drain_ = "30s";
   ScenarioOverrides overrides_;
+  ServedModel model_;
   HttpServerOptions server_;
   ApiOptions api_;
   SimulatedEngineOptions engine_;
@@ -122,7 +139,7 @@ class Serve final : public Verb {
   bool log_json_ = false;
 };
 
-const Registered<Verb, Serve> kServe{"serve", "Answers OpenAI clients with a simulated deployment."};
+const Registered<Verb, Serve> kServe{"serve", "Answers OpenAI clients, with a model or with a simulated deployment."};
 
 }  // namespace
 }  // namespace servetwin

@@ -7,13 +7,13 @@
 
 #include "engine/base/unit_text.h"
 #include "engine/live/live_backend.h"
+#include "scenarios/model_source.h"
 
 namespace servetwin {
 namespace {
 
 constexpr const char* kNotLive = "CFG401";
 constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
-constexpr const char* kRandomModels = "servetwin/";  // catalogue names whose weights are drawn
 
 class LiveCheck {
  public:
@@ -23,9 +23,10 @@ class LiveCheck {
     const ScenarioSpec& spec = scenario_.spec();
     const std::string reason = why_not_llama(scenario_.model);
     if (!reason.empty()) add("spec.model", reason, "Llama and Qwen2 shapes run");
-    if (scenario_.model.name.rfind(kRandomModels, 0) != 0) {
-      add("spec.model", "has no weights here: checkpoints are not read yet",
-          "servetwin/tiny-llama-random has weights that are drawn from the seed");
+    const std::string missing = why_no_weights(spec.model);
+    if (!missing.empty()) {
+      add("spec.model", missing,
+          "name a folder with config.json and safetensors, a GGUF file, or servetwin/tiny-llama-random");
     }
     if (spec.layout.tp * spec.layout.pp != 1)
       add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
@@ -72,7 +73,8 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
     : scenario_(scenario), options_(std::move(options)) {
   std::vector<Problem> problems = LiveCheck(scenario).problems();
   if (!problems.empty()) throw ConfigError(std::move(problems));
-  weights_ = random_llama_weights(scenario.model, static_cast<std::uint64_t>(scenario.spec().seed));
+  const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
+  weights_ = named_weights(scenario.spec().model, scenario.model, seed);
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {

@@ -6,15 +6,14 @@
 #include <utility>
 
 #include "costmodels/cost_model.h"
-#include "engine/base/data_files.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
-#include "engine/models/catalogue.h"
 #include "engine/serving/preset.h"
 #include "engine/serving/router.h"
 #include "engine/serving/rules.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/devices.h"
+#include "scenarios/model_source.h"
 
 namespace servetwin {
 namespace {
@@ -39,7 +38,7 @@ class Validator {
     }
     check_readers();
     const bool has_model = is_sound("spec.model") && collect("spec.model", [&] {
-                             scenario_.model = find_model(spec_.model, data_folders());
+                             scenario_.model = named_model(spec_.model);
                            });
     const bool has_device = is_sound("spec.device") &&
                             collect("spec.device", [&] { scenario_.device = find_device(spec_.device); });

@@ -64,7 +64,7 @@ bool LiveBackend::next(StampedEvent& out) {
       out = stamped(looked_at_, event);
       return true;
     }
-    if (options_.stop != nullptr && *options_.stop) {
+    if (stopped_ || (options_.stop != nullptr && *options_.stop)) {
       interrupted_ = true;
       return false;
     }
@@ -137,10 +137,13 @@ void LiveBackend::accept(Message& message, std::deque<Event>& results) {
     CHECK_INVARIANT(spec.prompt.value == static_cast<std::int64_t>(submission->prompt.size()), spec.prompt);
     if (options_.journal != nullptr) options_.journal->add_request(spec);
     cluster_->add_request(spec);
-    hidden_[spec.id] = {kNoStop, std::move(submission->prompt), std::move(submission->sampling)};
+    hidden_[spec.id] = {kNoStop, std::move(submission->prompt), std::move(submission->sampling),
+                        std::move(submission->listener), submission->draws};
     ready_.emplace_back(Arrived{spec.id});
   } else if (const auto* event = std::get_if<Event>(&message)) {
     ready_.push_back(*event);
+  } else if (const auto* question = std::get_if<Question>(&message)) {
+    (*question)(std::max(last_.time, kTimeZero));
   } else {
     const StepResult& result = std::get<StepResult>(message);
     --in_flight_;
@@ -227,6 +230,8 @@ void LiveBackend::start_step(const StepPlan& plan) {
     // The core ends those that reach their limit itself.
     if (hidden.output < state.limit) sequence.stop_after = hidden.output;
     sequence.place = generated_place(state.spec);
+    if (hidden.draws) sequence.place.stream = *hidden.draws;
+    sequence.listener = std::move(hidden.listener);
     replica.worker->start(std::move(sequence));
   }
   ++num_steps_;

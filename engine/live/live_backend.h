@@ -1,11 +1,14 @@
 // The live world: arrivals on the monotonic clock, steps on real models, one thread that owns the core.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -22,6 +25,9 @@ struct Submission {
   RequestSpec spec;  // its arrival is when the client sent it, by now() of the backend
   std::vector<TokenId> prompt;
   SamplingParams sampling;
+  OutputListener listener{};  // of its outputs; may be empty
+  // Names its draws: where it is equal, equal prompts and seeds get equal answers. Without: by its id.
+  std::optional<std::uint64_t> draws{};
 };
 
 struct LiveOptions {
@@ -52,7 +58,16 @@ class LiveBackend final : public Backend {
   // False when the inbox is full or closed.
   bool post(Submission submission) { return inbox_.try_push(std::move(submission)); }
   bool post(const Event& event) { return inbox_.try_push(event); }
+  // `answer` is called on the thread that serves, with the time of the last event before it.
+  bool ask(std::function<void(Time)> answer) { return inbox_.try_push(std::move(answer)); }
+  // As many as there are requests at most. Of one that ended or never was: no error.
+  void cancel(RequestId request) { inbox_.push_always(Event{Cancelled{request, EndReason::kClient}}); }
+  // Ends when what is under way has ended; or at once.
   void close() { inbox_.close(); }
+  void stop() {
+    stopped_ = true;
+    close();
+  }
   // Since attach().
   Time now() const;
 
@@ -66,13 +81,16 @@ class LiveBackend final : public Backend {
   bool interrupted() const { return interrupted_; }
 
  private:
-  using Message = std::variant<Submission, Event, StepResult>;
+  using Question = std::function<void(Time)>;
+  using Message = std::variant<Submission, Event, StepResult, Question>;
 
   // What the core does not know of a request: kept from its arrival to its end.
   struct Hidden {
     std::int64_t output = kNoStop;  // stops by itself after so many tokens
     std::vector<TokenId> prompt;    // empty: the workload's synthetic text
     SamplingParams sampling;
+    OutputListener listener{};
+    std::optional<std::uint64_t> draws{};
   };
   struct PerReplica {
     std::unique_ptr<BlockTables> blocks;
@@ -116,6 +134,7 @@ class LiveBackend final : public Backend {
   std::int64_t in_flight_ = 0;  // steps of all replicas
   std::uint64_t num_steps_ = 0;
   bool interrupted_ = false;
+  std::atomic<bool> stopped_{false};
   Inbox<Message> inbox_;
   std::vector<Message> messages_;
   std::vector<PerReplica> replicas_;  // last: their threads push into the inbox

@@ -102,8 +102,11 @@ bool ModelRunner::emit(Sequence& sequence, SampledToken sampled) {
   if (sequence.ended) return false;
   const TextPlace& place = sequence.start.place;
   if (place.shared) text_.put_generated(place.stream, place.offset + index, token);
-  if (sink_) sink_({sequence.start.request, index, std::move(sampled)});
-  sequence.ended = index + 1 == sequence.start.stop_after || stops(sequence.start.sampling, token, index + 1);
+  const OutputToken output{sequence.start.request, index, std::move(sampled)};
+  if (sink_) sink_(output);
+  const bool told_to_end = sequence.start.listener && sequence.start.listener(output);
+  sequence.ended = told_to_end || index + 1 == sequence.start.stop_after ||
+                   stops(sequence.start.sampling, token, index + 1);
   return sequence.ended;
 }
 

@@ -17,6 +17,16 @@ namespace servetwin {
 
 inline constexpr std::int64_t kNoStop = std::numeric_limits<std::int64_t>::max();
 
+// Goes to the client, never to the core.
+struct OutputToken {
+  RequestId request = kNoRequest;
+  std::int64_t index = 0;  // among the request's outputs, from 0; again when outputs were discarded
+  SampledToken sampled;
+};
+
+// Told of each output as soon as it is sampled, on the runner's thread. True: the answer ends with it.
+using OutputListener = std::function<bool(const OutputToken&)>;
+
 // What the runner must know of a request before its first row.
 struct SequenceStart {
   RequestId request = kNoRequest;
@@ -24,13 +34,7 @@ struct SequenceStart {
   SamplingParams sampling;
   std::int64_t stop_after = kNoStop;  // ends with this output, whatever it is
   TextPlace place;
-};
-
-// Goes to the client, never to the core.
-struct OutputToken {
-  RequestId request = kNoRequest;
-  std::int64_t index = 0;  // among the request's outputs, from 0
-  SampledToken sampled;
+  OutputListener listener;  // of this request alone; may be empty
 };
 
 struct RunnerOptions {
@@ -44,7 +48,7 @@ struct RunnerOptions {
 // input token was sampled by then, also where its step was planned before that (two steps in flight).
 class ModelRunner {
  public:
-  // Told of each output as soon as it is sampled, on the runner's thread. May be empty.
+  // Told of each output of every request, on the runner's thread. May be empty.
   using Sink = std::function<void(const OutputToken&)>;
 
   // Weights and text must outlive it.

@@ -56,7 +56,7 @@ class CallReader {
       if (!value.is_null()) (this->*field->second.read)(value);
     }
     require(body, "model");
-    require(body, call_.kind == CallKind::kChat ? "messages" : "prompt");
+    require_prompt(body);
     if (call_.sampling.min_tokens > call_.max_tokens.value_or(limits_.max_tokens)) {
       refuse("min_tokens", "min_tokens is above max_tokens");
     }
@@ -67,15 +67,14 @@ class CallReader {
 
  private:
   using Read = void (CallReader::*)(const Json&);
-  enum class In { kBoth, kChat, kText };
+  // A set of kinds.
+  enum In : unsigned { kChat = 1, kText = 2, kBoth = 3, kTokenize = 4, kDetokenize = 8, kAll = 15 };
 
   struct Field {
     Read read;
-    In in = In::kBoth;
+    unsigned in = kBoth;
 
-    bool may_stand_in(CallKind kind) const {
-      return in == In::kBoth || (in == In::kChat) == (kind == CallKind::kChat);
-    }
+    bool may_stand_in(CallKind kind) const { return ((in >> static_cast<unsigned>(kind)) & 1U) != 0; }
   };
 
   static const std::map<std::string, Field>& fields();
@@ -92,6 +91,22 @@ class CallReader {
   static void require(const Json& body, const char* name) {
     if (!body.contains(name) || body.at(name).is_null()) {
       refuse(name, std::string(name) + " is missing");
+    }
+  }
+  void require_prompt(const Json& body) const {
+    switch (call_.kind) {
+      case CallKind::kChat:
+        return require(body, "messages");
+      case CallKind::kText:
+        return require(body, "prompt");
+      case CallKind::kDetokenize:
+        return require(body, "tokens");
+      case CallKind::kTokenize:
+        break;
+    }
+    const auto has = [&](const char* name) { return body.contains(name) && !body.at(name).is_null(); };
+    if (has("messages") == has("prompt")) {
+      refuse("prompt", "prompt or messages is needed, and not both");
     }
   }
   [[noreturn]] void wrong(const std::string& expected) const {
@@ -165,10 +180,14 @@ class CallReader {
         whole(v, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
   }
   void cache_salt(const Json& v) { call_.cache_salt = text(v); }
+  void framed(const Json& v) { call_.framed = truth(v); }
   void ignored_text(const Json& v) { static_cast<void>(text(v)); }
   // Clients state these defaults; anything else would be work that is not done.
   void only_false(const Json& v) {
     if (truth(v)) refuse(name_, name_ + " is not supported");
+  }
+  void only_true(const Json& v) {
+    if (!truth(v)) refuse(name_, name_ + " can only be true");
   }
   void response_format(const Json& v) {
     if (v != Json{{"type", "text"}}) refuse(name_, "response_format can only be {\"type\": \"text\"}");
@@ -253,11 +272,16 @@ class CallReader {
       call_.prompt = single.get<std::string>();
       return;
     }
-    if (!single.is_array() || single.empty())
-      wrong("a string or an array of token ids, one prompt a request");
+    if (single.empty()) wrong("a string or an array of token ids, one prompt a request");
+    tokens(single);
+  }
+
+  void tokens(const Json& v) {
+    const char* const kExpected = "an array of token ids, or a string where text is meant";
+    if (!v.is_array()) wrong(kExpected);
     std::vector<TokenId> tokens;
-    for (const Json& token : single) {
-      if (!token.is_number_integer()) wrong("a string or an array of token ids, one prompt a request");
+    for (const Json& token : v) {
+      if (!token.is_number_integer()) wrong(kExpected);
       tokens.push_back(static_cast<TokenId>(whole(token, 0, std::numeric_limits<TokenId>::max())));
     }
     call_.prompt = std::move(tokens);
@@ -271,11 +295,14 @@ class CallReader {
 const std::map<std::string, CallReader::Field>& CallReader::fields() {
   using R = CallReader;
   static const std::map<std::string, Field> kFields{
-      {"model", {&R::model}},
-      {"messages", {&R::messages, In::kChat}},
-      {"prompt", {&R::prompt, In::kText}},
+      {"model", {&R::model, kAll}},
+      {"messages", {&R::messages, kChat | kTokenize}},
+      {"prompt", {&R::prompt, kText | kTokenize}},
+      {"tokens", {&R::tokens, kDetokenize}},
+      {"add_special_tokens", {&R::framed, kTokenize}},
+      {"add_generation_prompt", {&R::only_true, kTokenize}},
       {"max_tokens", {&R::max_tokens}},
-      {"max_completion_tokens", {&R::max_tokens, In::kChat}},
+      {"max_completion_tokens", {&R::max_tokens, kChat}},
       {"min_tokens", {&R::min_tokens}},
       {"n", {&R::n}},
       {"temperature", {&R::temperature}},
@@ -294,9 +321,9 @@ const std::map<std::string, CallReader::Field>& CallReader::fields() {
       {"priority", {&R::priority}},
       {"cache_salt", {&R::cache_salt}},
       {"user", {&R::ignored_text}},
-      {"logprobs", {&R::only_false, In::kChat}},
-      {"echo", {&R::only_false, In::kText}},
-      {"response_format", {&R::response_format, In::kChat}},
+      {"logprobs", {&R::only_false, kChat}},
+      {"echo", {&R::only_false, kText}},
+      {"response_format", {&R::response_format, kChat}},
   };
   return kFields;
 }
@@ -316,6 +343,7 @@ std::string to_json(const ApiError& error) {
 CompletionCall read_call(CallKind kind, const std::string& body, const ApiLimits& limits) {
   CompletionCall call;
   call.kind = kind;
+  call.sampling.temperature = 1;  // as OpenAI's, where the call says nothing
   CallReader(call, limits).read(parse_body(body, limits));
   return call;
 }

@@ -42,12 +42,13 @@ struct ApiLimits {
   std::size_t max_messages = 4096;
 };
 
-enum class CallKind : std::uint8_t { kChat, kText };
+enum class CallKind : std::uint8_t { kChat, kText, kTokenize, kDetokenize };
 
 struct CompletionCall {
   CallKind kind = CallKind::kChat;
   std::string model;
-  PromptInput prompt;
+  PromptInput prompt;  // of a kDetokenize: token ids
+  bool framed = true;  // of a kTokenize: with what the model wants before and after a text
   std::optional<std::int64_t> max_tokens;
   std::int64_t n = 1;
   SamplingParams sampling;

@@ -36,6 +36,7 @@ struct CompletionRequest {
   Prompt prompt;
   Tokens max_tokens{};
   SamplingParams sampling;         // min_tokens and ignore_eos too
+  bool seeded = false;             // the client gave the seed: the same call has the same answer
   std::vector<std::string> stops;  // strings that end the answer
   bool include_stop = false;       // the stop string is part of the answer
   std::uint32_t choice = 0;        // choices of one prompt differ
@@ -72,7 +73,11 @@ class CompletionEngine {
  public:
   virtual ~CompletionEngine() = default;
   virtual const ModelCard& card() const = 0;
+  // Throws ApiException for what can be no prompt of this model.
   virtual Prompt prepare(const PromptInput& input) const = 0;
+  // Where the card has a tokenizer; `framed`: with what the model wants before and after a text.
+  virtual std::vector<TokenId> tokenize(const PromptInput& /*input*/, bool /*framed*/) const { return {}; }
+  virtual std::string detokenize(const std::vector<TokenId>& /*tokens*/) const { return ""; }
   // An id for submit() and scrape(); no other call has been or will be given it.
   virtual RequestId new_id() = 0;
   // False when too much waits already: the listener hears nothing then. Otherwise it hears of exactly one

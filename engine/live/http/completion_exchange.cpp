@@ -60,6 +60,7 @@ void CompletionExchange::submit(Prompt prompt, const std::function<void()>& wake
   request.max_tokens = Tokens{*call_.max_tokens};
   request.sampling = call_.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(call_.seed.value_or(0));
+  request.seeded = call_.seed.has_value();
   request.stops = call_.stops;
   request.include_stop = call_.include_stop;
   request.priority = call_.priority;

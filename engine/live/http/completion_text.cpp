@@ -107,6 +107,15 @@ std::string model_list(const ModelCard& card, std::int64_t created) {
   return text_of({{"object", "list"}, {"data", Json::array({model})}});
 }
 
+std::string tokens_object(const std::vector<TokenId>& tokens, Tokens max_model_len) {
+  return text_of({{"count", tokens.size()},
+                  {"max_model_len", max_model_len.value},
+                  {"tokens", tokens},
+                  {"token_strs", nullptr}});
+}
+
+std::string prompt_object(const std::string& text) { return text_of({{"prompt", text}}); }
+
 std::string version_object() { return text_of({{"version", kVersion}}); }
 
 }  // namespace servetwin

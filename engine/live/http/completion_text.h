@@ -50,5 +50,7 @@ std::string whole_answer(const AnswerLabel& label,
                          const Usage& usage);
 std::string model_list(const ModelCard& card, std::int64_t created);
 std::string version_object();
+std::string tokens_object(const std::vector<TokenId>& tokens, Tokens max_model_len);
+std::string prompt_object(const std::string& text);
 
 }  // namespace servetwin

@@ -99,8 +99,8 @@ const OpenAiApi::Route* OpenAiApi::find_route(const std::string& path) {
                                              {"/health/ready", "GET", &OpenAiApi::ready, true},
                                              {"/metrics", "GET", &OpenAiApi::metrics},
                                              {"/version", "GET", &OpenAiApi::version},
-                                             {"/tokenize", "POST", &OpenAiApi::no_tokenizer},
-                                             {"/detokenize", "POST", &OpenAiApi::no_tokenizer}}};
+                                             {"/tokenize", "POST", &OpenAiApi::tokenize},
+                                             {"/detokenize", "POST", &OpenAiApi::detokenize}}};
   const auto found =
       std::find_if(kRoutes.begin(), kRoutes.end(), [&](const Route& route) { return path == route.path; });
   return found == kRoutes.end() ? nullptr : &*found;
@@ -142,17 +142,21 @@ void OpenAiApi::authorise(const HttpRequest& request) const {
   refuse(401, "invalid_api_key", "", "a valid key is needed: Authorization: Bearer KEY");
 }
 
+CompletionCall OpenAiApi::read(CallKind kind, const HttpRequest& request) const {
+  check_json(request);
+  CompletionCall call = read_call(kind, request.body, options_.limits);
+  if (call.model == engine_.card().id) return call;
+  refuse(404, "model_not_found", "model",
+         "there is no model " + call.model + " here, only " + engine_.card().id);
+}
+
 std::unique_ptr<HttpExchange> OpenAiApi::completion(CallKind kind, const HttpRequest& request, Wake wake) {
   if (draining_) {
     throw ApiException(
         {503, "server_error", "draining", "", "the server is shutting down", kDrainRetryAfter});
   }
-  check_json(request);
-  CompletionCall call = read_call(kind, request.body, options_.limits);
+  CompletionCall call = read(kind, request);
   const ModelCard& card = engine_.card();
-  if (call.model != card.id) {
-    refuse(404, "model_not_found", "model", "there is no model " + call.model + " here, only " + card.id);
-  }
   Prompt prompt = engine_.prepare(call.prompt);
   if (prompt.length.value == 0) refuse(400, "empty_prompt", "prompt", "the prompt is empty");
   const std::int64_t room = (card.max_model_len - prompt.length).value;
@@ -199,9 +203,21 @@ std::unique_ptr<HttpExchange> OpenAiApi::version(const HttpRequest& /*request*/,
   return ready_answer(200, version_object());
 }
 
-std::unique_ptr<HttpExchange> OpenAiApi::no_tokenizer(const HttpRequest& request, Wake /*wake*/) {
+CompletionCall OpenAiApi::read_for_tokenizer(CallKind kind, const HttpRequest& request) const {
+  if (engine_.card().has_tokenizer) return read(kind, request);
   refuse(501, "no_tokenizer", "",
          request.path + " needs a tokenizer, and none is attached: " + engine_.card().tokens);
+}
+
+std::unique_ptr<HttpExchange> OpenAiApi::tokenize(const HttpRequest& request, Wake /*wake*/) {
+  const CompletionCall call = read_for_tokenizer(CallKind::kTokenize, request);
+  const std::vector<TokenId> tokens = engine_.tokenize(call.prompt, call.framed);
+  return ready_answer(200, tokens_object(tokens, engine_.card().max_model_len));
+}
+
+std::unique_ptr<HttpExchange> OpenAiApi::detokenize(const HttpRequest& request, Wake /*wake*/) {
+  const CompletionCall call = read_for_tokenizer(CallKind::kDetokenize, request);
+  return ready_answer(200, prompt_object(engine_.detokenize(std::get<std::vector<TokenId>>(call.prompt))));
 }
 
 }  // namespace servetwin

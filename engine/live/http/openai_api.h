@@ -38,6 +38,9 @@ class OpenAiApi final : public HttpHandler {
 
   static const Route* find_route(const std::string& path);
   void authorise(const HttpRequest& request) const;
+  // A call whose model is the one that is here.
+  CompletionCall read(CallKind kind, const HttpRequest& request) const;
+  CompletionCall read_for_tokenizer(CallKind kind, const HttpRequest& request) const;
   std::unique_ptr<HttpExchange> completion(CallKind kind, const HttpRequest& request, Wake wake);
   std::unique_ptr<HttpExchange> chat(const HttpRequest& request, Wake wake);
   std::unique_ptr<HttpExchange> text(const HttpRequest& request, Wake wake);
@@ -46,7 +49,8 @@ class OpenAiApi final : public HttpHandler {
   std::unique_ptr<HttpExchange> ready(const HttpRequest& request, Wake wake);
   std::unique_ptr<HttpExchange> metrics(const HttpRequest& request, Wake wake);
   std::unique_ptr<HttpExchange> version(const HttpRequest& request, Wake wake);
-  std::unique_ptr<HttpExchange> no_tokenizer(const HttpRequest& request, Wake wake);
+  std::unique_ptr<HttpExchange> tokenize(const HttpRequest& request, Wake wake);
+  std::unique_ptr<HttpExchange> detokenize(const HttpRequest& request, Wake wake);
 
   CompletionEngine& engine_;
   AnswerBoard& board_;

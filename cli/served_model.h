@@ -1,0 +1,34 @@
+// The options of serve --model: which model, how much memory for its KV cache, how it is scheduled.
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "scenarios/live_engine.h"
+
+namespace servetwin {
+
+class ServedModel {
+ public:
+  void declare(Arguments& arguments);
+  bool is_given() const { return !model_.empty(); }
+  // Throws UsageError, also where the memory of the KV cache is not given exactly once.
+  LiveEngineOptions options(const std::string& name) const;
+  // What was loaded and how many tokens the KV cache holds, for the user.
+  static std::string describe(const LiveEngine& engine);
+
+ private:
+  Blocks num_blocks(const EngineConfig& engine) const;
+
+  std::string model_;
+  std::string num_blocks_;
+  std::string kv_memory_;
+  std::string block_size_ = "16";
+  std::string max_model_len_;
+  std::string max_num_seqs_ = "64";
+  std::string max_num_batched_tokens_ = "512";
+  std::string threads_ = "1";
+  std::string seed_ = "1";
+};
+
+}  // namespace servetwin

@@ -1,0 +1,218 @@
+// Requests become submissions; their tokens become text on the replica's thread, which also finds stop strings.
+#include "scenarios/live_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/digest.h"
+#include "engine/base/error.h"
+#include "engine/base/registry.h"
+#include "engine/live/http/completion_call.h"
+#include "engine/metrics/prometheus_text.h"
+#include "engine/metrics/slo.h"
+#include "engine/serving/preset.h"
+#include "scenarios/model_source.h"
+#include "scenarios/stand_in_text.h"
+
+namespace servetwin {
+namespace {
+
+constexpr const char* kTokenRule = "those of the model's own tokenizer";
+
+ModelSpec servable_model(const std::string& name) {
+  ModelSpec spec = named_model(name);
+  std::string reason = why_not_llama(spec);
+  if (reason.empty()) reason = why_no_weights(name);
+  if (reason.empty()) return spec;
+  throw ConfigError(Problem{kCodeBadValue, {}, "", name + ": " + reason, "Llama and Qwen2 models are served"});
+}
+
+// The null block holds no tokens.
+LiveEngineOptions completed(LiveEngineOptions options, const ModelSpec& spec) {
+  EngineConfig& engine = options.engine;
+  CHECK_INVARIANT(engine.num_blocks > Blocks{1}, engine.num_blocks);
+  const std::int64_t room = (engine.num_blocks.value - 1) * engine.block_size.value;
+  const std::int64_t most = std::min(spec.max_position, room);
+  if (engine.max_model_len.value == 0) engine.max_model_len = Tokens{most};
+  if (engine.max_model_len.value > most) {
+    throw ConfigError(Problem{
+        kCodeBadValue, {}, "", "max_model_len " + std::to_string(engine.max_model_len.value) +
+            " is beyond the model's context of " + std::to_string(spec.max_position) + " or the KV cache of " +
+            std::to_string(room) + " tokens",
+        "at most " + std::to_string(most)});
+  }
+  engine.plain_loop = true;
+  return options;
+}
+
+[[noreturn]] void refuse(const char* code, const char* param, std::string message) {
+  ApiError error;
+  error.code = code;
+  error.param = param;
+  error.message = std::move(message);
+  throw ApiException(std::move(error));
+}
+
+struct Tokenized {
+  const ModelText& text;
+  bool framed;
+
+  std::vector<TokenId> operator()(const std::vector<ChatMessage>& messages) const {
+    if (!text.has_chat()) {
+      refuse("no_chat_template", "messages", "this model has no chat template: use /v1/completions");
+    }
+    std::vector<TemplateMessage> copied;
+    for (const ChatMessage& message : messages) copied.push_back({message.role, message.content});
+    return text.tokenizer().encode(text.prompt_of(copied), {false, true});
+  }
+  std::vector<TokenId> operator()(const std::string& prompt) const {
+    return text.tokenizer().encode(prompt, {framed, true});
+  }
+  std::vector<TokenId> operator()(const std::vector<TokenId>& tokens) const { return tokens; }
+};
+
+// The same call has the same draws, whatever else is served.
+std::uint64_t name_of_draws(const CompletionRequest& request) {
+  Digest digest;
+  digest.add(request.prompt.fingerprint);
+  digest.add(request.choice);
+  return digest.value();
+}
+
+}  // namespace
+
+// Nobody but clients.
+class LiveEngine::Silence final : public RequestSource {
+ public:
+  Time next_arrival() override { return kTimeNever; }
+  void take(WorkloadItem& /*item*/) override {}
+  std::string describe() const override { return "clients"; }
+  SourceFacts facts() const override { return {}; }
+};
+
+LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
+    : listener_(listener),
+      spec_(servable_model(options.model)),
+      weights_(named_weights(options.model, spec_, options.seed)),
+      text_(named_text(options.model)),
+      content_(options.seed, spec_.vocab),
+      recorder_(RecorderOptions{}),
+      source_(std::make_unique<Silence>()) {
+  options_ = completed(std::move(options), spec_);
+  const EngineConfig& engine = options_.engine;
+  card_ = {options_.name.empty() ? options_.model : options_.name, options_.model, engine.max_model_len, true,
+           kTokenRule};
+  cluster_ = std::make_unique<Cluster>(
+      ClusterConfig{{engine}, 0}, [] { return make_rules(RuleNames{}); },
+      Registry<Router>::instance().make("round_robin", ConfigNode{}),
+      std::vector<Observer*>{&recorder_, this});
+  std::vector<std::unique_ptr<ModelRunner>> runners;
+  const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len, options_.threads};
+  runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
+  LiveOptions live;
+  live.accepts_clients = true;
+  backend_ = std::make_unique<LiveBackend>(*source_, std::move(runners), content_, live);
+  backend_->attach(*cluster_);
+  thread_ = std::thread([this] { serve(*cluster_, *backend_); });
+}
+
+LiveEngine::~LiveEngine() {
+  backend_->stop();
+  thread_.join();
+}
+
+std::vector<TokenId> LiveEngine::tokenize(const PromptInput& input, bool framed) const {
+  try {
+    return std::visit(Tokenized{text_, framed}, input);
+  } catch (const ConfigError& error) {
+    const Problem& problem = error.problems().front();
+    refuse("invalid_prompt", std::holds_alternative<std::string>(input) ? "prompt" : "messages",
+           problem.message);
+  }
+}
+
+Prompt LiveEngine::prepare(const PromptInput& input) const {
+  std::vector<TokenId> tokens = tokenize(input, true);
+  for (const TokenId token : tokens) {
+    if (token >= 0 && token < spec_.vocab) continue;
+    refuse("invalid_token", "prompt",
+           "token " + std::to_string(token) + " is none of the model's " + std::to_string(spec_.vocab));
+  }
+  Prompt prompt = stand_in_prompt(tokens, options_.engine.block_size);
+  prompt.tokens = std::move(tokens);
+  return prompt;
+}
+
+std::string LiveEngine::detokenize(const std::vector<TokenId>& tokens) const {
+  return text_.tokenizer().decode(tokens);
+}
+
+bool LiveEngine::submit(RequestId id, CompletionRequest request) {
+  DetokenizerOptions words;
+  words.continues = true;
+  words.stop = std::move(request.stops);
+  words.include_stop = request.include_stop;
+  words.min_tokens = request.sampling.min_tokens;
+  Submission submission;
+  if (request.seeded) {
+    submission.draws = name_of_draws(request);
+  } else {
+    request.sampling.seed = options_.seed;
+  }
+  submission.spec.id = id;
+  submission.spec.arrival = backend_->now();
+  submission.spec.prompt = request.prompt.length;
+  submission.spec.max_tokens = request.max_tokens;
+  submission.spec.priority = request.priority;
+  submission.spec.cache_salt = request.cache_salt;
+  submission.spec.content = std::move(request.prompt.content);
+  submission.spec.stat_group = stat_group_for(ClassId{0}, true);
+  submission.prompt = std::move(request.prompt.tokens);
+  submission.sampling = std::move(request.sampling);
+  submission.sampling.eos_ids = text_.ends();
+  submission.listener = [this](const OutputToken& output) { return hear(output); };
+  const std::lock_guard lock(mutex_);
+  if (!backend_->post(std::move(submission))) return false;
+  answers_.emplace(id, Answer{Detokenizer(text_.tokenizer(), std::move(words)), 0});
+  return true;
+}
+
+// On the replica's thread. Outputs that were discarded come again, and are the same again.
+bool LiveEngine::hear(const OutputToken& output) {
+  const std::lock_guard lock(mutex_);
+  const auto found = answers_.find(output.request);
+  if (found == answers_.end()) return false;
+  Answer& answer = found->second;
+  if (output.index < answer.told) return answer.detokenizer.stopped() && output.index + 1 == answer.told;
+  CHECK_INVARIANT(output.index == answer.told, raw(output.request), output.index, answer.told);
+  ++answer.told;
+  listener_.append(output.request, answer.detokenizer.feed(output.sampled.token), answer.told);
+  return answer.detokenizer.stopped();
+}
+
+void LiveEngine::on_end(const RequestRecord& record) {
+  const std::lock_guard lock(mutex_);
+  const auto found = answers_.find(record.id);
+  CHECK_INVARIANT(found != answers_.end(), raw(record.id));
+  Detokenizer& detokenizer = found->second.detokenizer;
+  const bool stopped = detokenizer.stopped() && is_finished(record.end_state);
+  const std::string rest = detokenizer.stopped() ? "" : detokenizer.finish();
+  if (!rest.empty()) listener_.append(record.id, rest, record.outputs.value);
+  listener_.end(record.id, {stopped ? EndState::kStop : record.end_state, record.end_reason, record.outputs,
+                            record.cached});
+  answers_.erase(found);
+}
+
+bool LiveEngine::scrape(RequestId id) {
+  return backend_->ask([this, id](Time now) { answer_scrape(id, now); });
+}
+
+void LiveEngine::answer_scrape(RequestId ticket, Time now) {
+  recorder_.finish(now, RunState::kInterrupted);
+  const ServerLabels labels{card_.id, card_.max_model_len, options_.engine.block_size};
+  listener_.append(ticket, prometheus_text(recorder_, labels), 0);
+  listener_.end(ticket, {});
+}
+
+}  // namespace servetwin

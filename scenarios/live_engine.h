@@ -1,0 +1,82 @@
+// Answers clients with a model that runs here: the same core and executor as a live run, fed by requests.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/live/http/completion_engine.h"
+#include "engine/live/live_backend.h"
+#include "engine/live/model_text.h"
+#include "engine/metrics/recorder.h"
+#include "engine/models/tokenizer/detokenizer.h"
+#include "engine/serving/config.h"
+
+namespace servetwin {
+
+struct LiveEngineOptions {
+  std::string model;   // as for named_model(); it must have weights
+  std::string name;    // for clients; empty: that of the model
+  EngineConfig engine; // num_blocks is required; without max_model_len what model and cache allow
+  int threads = 1;     // that compute
+  std::uint64_t seed = 1;  // of drawn weights, and of answers whose client gives none
+};
+
+class LiveEngine final : public CompletionEngine, private Observer {
+ public:
+  // Loads the model, then serves on threads of its own. Throws ConfigError for a model that cannot be served.
+  // The listener must outlive it.
+  LiveEngine(LiveEngineOptions options, AnswerListener& listener);
+  // Ends after the step under way; the listener hears nothing more then.
+  ~LiveEngine() override;
+  LiveEngine(const LiveEngine&) = delete;
+  LiveEngine& operator=(const LiveEngine&) = delete;
+
+  const ModelCard& card() const override { return card_; }
+  Prompt prepare(const PromptInput& input) const override;
+  std::vector<TokenId> tokenize(const PromptInput& input, bool framed) const override;
+  std::string detokenize(const std::vector<TokenId>& tokens) const override;
+  RequestId new_id() override { return RequestId{next_id_++}; }
+  bool submit(RequestId id, CompletionRequest request) override;
+  void cancel(RequestId id) override { backend_->cancel(id); }
+  bool scrape(RequestId id) override;
+
+  const ModelSpec& model() const { return spec_; }
+  const EngineConfig& engine() const { return options_.engine; }
+
+ private:
+  class Silence;
+
+  // An answer under way.
+  struct Answer {
+    Detokenizer detokenizer;
+    std::int64_t told = 0;  // tokens
+  };
+
+  void on_end(const RequestRecord& record) override;
+  bool hear(const OutputToken& output);
+  void answer_scrape(RequestId ticket, Time now);
+
+  LiveEngineOptions options_;
+  AnswerListener& listener_;
+  ModelSpec spec_;
+  LlamaWeights weights_;
+  ModelText text_;
+  ContentText content_;
+  ModelCard card_;
+  Recorder recorder_;
+  std::atomic<std::uint32_t> next_id_{0};
+  std::mutex mutex_;
+  std::map<RequestId, Answer> answers_;
+  std::unique_ptr<RequestSource> source_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<LiveBackend> backend_;  // goes before the cluster
+  std::thread thread_;                    // last: it uses all of the above
+};
+
+}  // namespace servetwin
