@@ -1,26 +1,41 @@
 #!/usr/bin/env python3
-"""Makes tests/oracles/tokenizers/: small tokenizers of each family claimed, and what Hugging Face makes of texts.
-
+# Makes tests/oracles/tokenizers/: small tokenizers of each family, and what Hugging Face makes of texts.
+"""
     python3 -m venv build/tokenizer_oracles
     build/tokenizer_oracles/bin/pip install tokenizers==0.21.4 gguf==0.19.0
     build/tokenizer_oracles/bin/python tests/oracles/make_tokenizers.py [FOLDER_OF_REAL_VOCABULARIES]
 
-Each family is trained here on the texts below, saved as <family>.json, and asked for the ids and decodings that
-ids.json records. With a folder that holds <name>.json or <name>.gguf of real vocabularies, real_ids.json is made
-again too; the vocabularies themselves are not part of the project.
+Each family is trained here on tokenizer_texts.json, saved as <family>.json, and asked for the ids and
+decodings that ids.json records. With a folder that holds <name>.json or <name>.gguf of real vocabularies, real_ids.json
+is made again too; the vocabularies themselves are not part of the project.
 """
+
 import hashlib
 import json
 import os
 import random
 import sys
+from collections import Counter
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tokenizers")
 SPACE = "\u2581"
 
-LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 DEEPSEEK3 = [
     r"\p{N}{1,3}",
@@ -28,34 +43,35 @@ DEEPSEEK3 = [
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
     "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 ]
-DEEPSEEK2 = [r"[\r\n]", r"\s?[A-Za-zµÀ-ÖØ-öø-ƺͰ-ͳΑ-ΡΣ-ҁ]+", "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+", r"\s+$",
-             "[一-龥ࠀ-一가-퟿]+"]
-TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-          r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}"
-          r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-
-TEXTS = [
-    "", " ", "a", "Hello, world!", "  leading and trailing  ", "tabs\tand\t\tmore\n\n\nlines\r\n\r\nend",
-    "It's we'll THEY'RE I'd you'Ve ſ'ſ 'S isn't rock'n'roll", "The quick brown fox jumps over the lazy dog. " * 3,
-    "12345678901234567890 1,000,000.50 ٣٤٥ ⅷ ½ ² 三百", "x=1;y=22;z=333;w=4444", "in a cafeteria", "naïve café résumé, coöperate; Straße",
-    "cafe\u0301 re\u0301sume\u0301 A\u030a \u1e9b\u0323 \u2126 \uac00 \u1100\u1161", "Привет, мир! Как дела? Хорошо.",
-    "Γειά σου Κόσμε ΆΈ", "שלום עולם", "مرحبا بالعالم، كيف الحال؟", "नमस्ते दुनिया, आप कैसे हैं?", "สวัสดีชาวโลก",
-    "你好，世界！今天天气很好。我们去北京吧。", "こんにちは世界。カタカナとひらがな、漢字。", "안녕하세요 세계! 반갑습니다.",
-    "mixed 中文 and English混合text テスト123한국어", "😀😃👍🏽 family: 👨‍👩‍👧‍👦 flags 🇩🇪🇫🇷 ❤️ 🧑🏿‍🚀", "🎉🎉🎉",
-    "spaces:" + " " * 17 + "x" + " " * 5 + "\n" + " " * 3 + "y" + "\t" * 4, " \n \n\n  \n", "\n", "\r\n \r\n",
-    "nbsp\u00a0thin\u2009ideographic\u3000line\u2028sep\u0085next\u180emongol\u200bzero\ufeffbom",
-    "def f(x):\n    return {'a': [1, 2.5e-10], \"b\": x**2}  # comment\n\n\nclass A(B):\n\tpass\n",
-    "<html><body class=\"x\">&amp; <!-- c --></body></html>", "http://example.com/a/b?c=d&e=f#g user@example.org",
-    "!!!???...---___***###@@@$$$%%%^^^&&&((()))[[[]]]{{{}}}|||\\\\\\///~~~```", "\\n \\\\t $HOME `ls` C:\\dir\\file",
-    "a\u0300\u0301\u0302b\u20d7 Z\u0351\u036ba\u0348l\u0345go", "\u0000\u0001\u001f\u007f control", "ÀÉÎÕÜ àéîõü ÆØÅ æøå ß ﬁ ǅ ʰ",
-    "supercalifragilisticexpialidocious" * 3, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ababababababababa",
-    "<s>Hi</s> <s> x", "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n", "a<|im_end|>b  <mask>  c<mask>d",
-    "say token, tokens token.token ztoken token", "x <r>   y<r>\n\nz <l>", "\u2581under\u2581score \u2581", "▁▁a  b",
-    "prefix cafe\u0301token <unk> <0x41> <pad>", "e\u0301tok É\u0301tok étok", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𐍈 𠜎𠜱 \U0010ffff",
-    "Ünïcödé ẞ ŉ ǰ ΐ K Å ﬆ 'ſ 'ſt", "line one\nline two\n\nline four \t\n  indented   \n", "end with spaces   ", "end with newline\n",
+DEEPSEEK2 = [
+    r"[\r\n]",
+    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺͰ-ͳΑ-ΡΣ-ҁ]+",
+    "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+",
+    r"\s+$",
+    "[一-龥ࠀ-一가-퟿]+",
 ]
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+with open(os.path.join(os.path.dirname(HERE), "tokenizer_texts.json"), encoding="utf-8") as file:
+    TEXTS = json.load(file)
 # Broken UTF-8, as hexadecimal: a reader repairs it first.
-BROKEN = ["61ff62", "c3", "e282", "f09f98", "c0af61", "eda080", "f4908080", "e28261", "ff" * 5, "c3a9c3", "80818261e4bd"]
+BROKEN = [
+    "61ff62",
+    "c3",
+    "e282",
+    "f09f98",
+    "c0af61",
+    "eda080",
+    "f4908080",
+    "e28261",
+    "ff" * 5,
+    "c3a9c3",
+    "80818261e4bd",
+]
 
 
 def corpus():
@@ -69,8 +85,9 @@ def byte_level(vocab_size, steps, normalizer=None, add_prefix_space=False, use_r
     last = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space, use_regex=use_regex)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps + [last]) if steps else last
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False,
-                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
     tokenizer.train_from_iterator(corpus(), trainer)
     return tokenizer
 
@@ -83,37 +100,59 @@ def with_bos(tokenizer, bos, eos=None):
     single = f"{bos} $A" + (f" {eos}" if eos else "")
     names = [name for name in (bos, eos) if name]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, special_tokens=[(name, tokenizer.token_to_id(name)) for name in names])
+        single=single, special_tokens=[(name, tokenizer.token_to_id(name)) for name in names]
+    )
 
 
 def odd_added(tokenizer):
-    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False), AddedToken("<pad>", normalized=False)])
-    tokenizer.add_tokens([AddedToken("token", single_word=True, normalized=True), AddedToken("<r>", rstrip=True),
-                          AddedToken("<l>", lstrip=True, rstrip=True, normalized=False),
-                          AddedToken("e\u0301tok", normalized=True)])
+    tokenizer.add_special_tokens(
+        [AddedToken("<mask>", lstrip=True, normalized=False), AddedToken("<pad>", normalized=False)]
+    )
+    tokenizer.add_tokens(
+        [
+            AddedToken("token", single_word=True, normalized=True),
+            AddedToken("<r>", rstrip=True),
+            AddedToken("<l>", lstrip=True, rstrip=True, normalized=False),
+            AddedToken("e\u0301tok", normalized=True),
+        ]
+    )
 
 
 def chat_added(tokenizer):
-    tokenizer.add_special_tokens([AddedToken(t, normalized=False) for t in ("<|im_start|>", "<|im_end|>", "<s>", "</s>")])
+    tokenizer.add_special_tokens(
+        [AddedToken(t, normalized=False) for t in ("<|im_start|>", "<|im_end|>", "<s>", "</s>")]
+    )
 
 
 def sentence_piece(vocab_size, normalizer, pre_tokenizer, decoder):
-    """Trains pieces; merges are then all pairs whose joined text is a piece, as conversions of SentencePiece make them."""
+    """Trains pieces; merges are then all pairs whose joined text is a piece, as conversions make them."""
     trained = Tokenizer(models.BPE())
-    trained.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Metaspace(prepend_scheme="first"), pre_tokenizers.Split(Regex(r"\n+"), "isolated")])
-    trained.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=vocab_size, limit_alphabet=120, show_progress=False))
+    trained.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(prepend_scheme="first"), pre_tokenizers.Split(Regex(r"\n+"), "isolated")]
+    )
+    letters = Counter("".join(corpus()))
+    kept = set(sorted(letters, key=lambda letter: (-letters[letter], letter))[:120])
+    texts = ["".join(letter for letter in text if letter in kept) for text in corpus()]
+    trained.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False))
     learned = sorted(trained.get_vocab().items(), key=lambda item: item[1])
     pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
-    pieces += [piece for piece, _ in learned if len(piece) > 1] + [piece for piece, _ in learned if len(piece) == 1]
+    pieces += [piece for piece, _ in learned if len(piece) > 1] + [
+        piece for piece, _ in learned if len(piece) == 1
+    ]
     if SPACE not in pieces:
         pieces.append(SPACE)
     vocab = {piece: i for i, piece in enumerate(pieces)}
     merges = []
     for piece in pieces[259:]:
-        pairs = [(piece[:i], piece[i:]) for i in range(1, len(piece)) if piece[:i] in vocab and piece[i:] in vocab]
+        pairs = [
+            (piece[:i], piece[i:])
+            for i in range(1, len(piece))
+            if piece[:i] in vocab and piece[i:] in vocab
+        ]
         merges += sorted(pairs, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
-    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer = Tokenizer(
+        models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
+    )
     if normalizer:
         tokenizer.normalizer = normalizer
     if pre_tokenizer:
@@ -151,18 +190,28 @@ def families():
     phi3 = sentence_piece(420, legacy, None, text_decoder(True))
     phi3.add_special_tokens([AddedToken("<|im_end|>", rstrip=True, normalized=False)])
     return {
-        "gpt2": gpt2, "gpt2_prefix_space": prefixed, "llama3": llama3, "qwen2": qwen2, "deepseek3": deepseek3,
+        "gpt2": gpt2,
+        "gpt2_prefix_space": prefixed,
+        "llama3": llama3,
+        "qwen2": qwen2,
+        "deepseek3": deepseek3,
         "smollm": smollm,
         "deepseek2": byte_level(400, splits(*DEEPSEEK2) + [pre_tokenizers.Digits(individual_digits=True)]),
         "tekken": byte_level(400, splits(TEKKEN)),
         "llama2": sentence_piece(600, legacy, None, text_decoder(True)),
         "phi3": phi3,
-        "metaspace": sentence_piece(420, None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
-                                    text_decoder(True)),
-        "metaspace_split": sentence_piece(420, None, pre_tokenizers.Metaspace(prepend_scheme="always", split=True),
-                                          text_decoder(True)),
-        "gemma": sentence_piece(600, normalizers.Replace(" ", SPACE),
-                                pre_tokenizers.Split(" ", "merged_with_previous"), text_decoder(False)),
+        "metaspace": sentence_piece(
+            420, None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False), text_decoder(True)
+        ),
+        "metaspace_split": sentence_piece(
+            420, None, pre_tokenizers.Metaspace(prepend_scheme="always", split=True), text_decoder(True)
+        ),
+        "gemma": sentence_piece(
+            600,
+            normalizers.Replace(" ", SPACE),
+            pre_tokenizers.Split(" ", "merged_with_previous"),
+            text_decoder(False),
+        ),
     }
 
 
@@ -191,8 +240,13 @@ def decodings(tokenizer, seed):
         low = draw.random() < 0.6  # mostly single bytes
         size = tokenizer.get_vocab_size()
         ids = [draw.randrange(min(size, 259) if low else size) for _ in range(draw.randrange(1, 12))]
-        rows.append({"ids": ids, "text": tokenizer.decode(ids, skip_special_tokens=False),
-                     "skipped": tokenizer.decode(ids, skip_special_tokens=True)})
+        rows.append(
+            {
+                "ids": ids,
+                "text": tokenizer.decode(ids, skip_special_tokens=False),
+                "skipped": tokenizer.decode(ids, skip_special_tokens=True),
+            }
+        )
     return rows
 
 
@@ -203,8 +257,9 @@ def write(path, value):
 
 
 def read_gguf(path):
-    """The vocabulary of a GGUF file of the gpt2 kind with the smollm pre-tokeniser, as a Hugging Face tokenizer."""
+    """A Hugging Face tokenizer of the vocabulary in a GGUF file that uses the smollm pre-tokeniser."""
     import gguf
+
     fields = gguf.GGUFReader(path).fields
     field = lambda name: fields["tokenizer.ggml." + name].contents()
     assert field("model") == "gpt2" and field("pre") == "smollm"
@@ -212,10 +267,16 @@ def read_gguf(path):
     merges = [tuple(merge.split(" ")) for merge in field("merges")]
     tokenizer = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False)
-                                  for token, kind in zip(tokens, field("token_type")) if kind == 3])
+    tokenizer.add_special_tokens(
+        [
+            AddedToken(token, normalized=False)
+            for token, kind in zip(tokens, field("token_type"))
+            if kind == 3
+        ]
+    )
     return tokenizer
 
 
