@@ -103,7 +103,7 @@ Reply HttpClient::reply(std::chrono::milliseconds patience) {
   }
   if (reply.headers.count("content-length") > 0) {
     reply.body = bytes(std::stoul(reply.headers["content-length"]));
-  } else if (reply.headers["transfer-encoding"] == "chunked") {
+  } else if (reply.headers.count("transfer-encoding") > 0) {
     for (std::string size = upto("\r\n"); !size.empty(); size = upto("\r\n")) {
       const std::size_t count = std::stoul(size, nullptr, 16);
       reply.body += bytes(count);

@@ -16,7 +16,7 @@ const std::string kAborted =
     R"(vllm:request_success_total{model_name="M",engine="0",finished_reason="abort"})";
 
 TEST_CASE("a client that leaves frees its blocks, while it waits, in its prompt, and while it is answered") {
-  const ServerRig rig({", max_num_batched_tokens: 16", 0.25, {}, {}});
+  const ServerRig rig({", long_prefill_token_threshold: 16", 0.25, {}, {}});
   const std::string prompt(400 * 4, 'p');
   const std::string long_prompt = R"({"model": "M", "ignore_eos": true, "max_tokens": 100, "prompt": ")";
   HttpClient in_prompt(rig.port());
@@ -54,8 +54,8 @@ TEST_CASE("a full queue is 429 with a time to come back, streamed or not") {
   for (int i = 0; i < 8; ++i) {
     clients.push_back(std::make_unique<HttpClient>(rig.port()));
     clients.back()->send(post("/v1/chat/completions", chat_call(400)));
+    REQUIRE(ServerRig::soon([&] { return rig.metric(kRunning) == i + 1; }));
   }
-  REQUIRE(ServerRig::soon([&] { return rig.metric(kRunning) == 8; }));
   clients.push_back(std::make_unique<HttpClient>(rig.port()));
   clients.back()->send(post("/v1/chat/completions", chat_call(400)));
   REQUIRE(ServerRig::soon([&] { return rig.metric(kWaiting) == 1; }));
