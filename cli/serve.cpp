@@ -1,4 +1,5 @@
-// serve: an OpenAI-compatible server in front of a model, or of a simulated deployment paced by the wall clock.
+// serve: an OpenAI-compatible server in front of a model, or of a simulated deployment paced by the wall
+// clock.
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "engine/base/unit_text.h"
 #include "engine/live/http/http_server.h"
 #include "engine/live/http/openai_api.h"
+#include "generated/servetwin_build.h"
 #include "scenarios/simulated_engine.h"
 
 namespace servetwin {
@@ -51,7 +53,8 @@ class Serve final : public Verb {
     AnswerBoard board;
     std::optional<Scenario> scenario;
     if (!scenario_.empty()) scenario = load_scenario(scenario_, overrides_);
-    const std::unique_ptr<CompletionEngine> engine = scenario ? simulated(*scenario, board) : live(board, terminal);
+    const std::unique_ptr<CompletionEngine> engine =
+        scenario ? simulated(*scenario, board) : live(board, terminal);
     OpenAiApi api(*engine, board, api_);
     catch_stop_signals();
     {
@@ -78,6 +81,7 @@ class Serve final : public Verb {
   }
 
   void read_options() {
+    api_.version = kVersion;
     if (scenario_.empty() == !model_.is_given()) {
       throw UsageError("servetwin serve: give either --model MODEL or --simulate SCENARIO");
     }
@@ -139,7 +143,8 @@ class Serve final : public Verb {
   bool log_json_ = false;
 };
 
-const Registered<Verb, Serve> kServe{"serve", "Answers OpenAI clients, with a model or with a simulated deployment."};
+const Registered<Verb, Serve> kServe{"serve",
+                                     "Answers OpenAI clients, with a model or with a simulated deployment."};
 
 }  // namespace
 }  // namespace servetwin

@@ -3,8 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "generated/servetwin_build.h"
-
 namespace servetwin {
 namespace {
 
@@ -116,6 +114,6 @@ std::string tokens_object(const std::vector<TokenId>& tokens, Tokens max_model_l
 
 std::string prompt_object(const std::string& text) { return text_of({{"prompt", text}}); }
 
-std::string version_object() { return text_of({{"version", kVersion}}); }
+std::string version_object(const std::string& version) { return text_of({{"version", version}}); }
 
 }  // namespace servetwin

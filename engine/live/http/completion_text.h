@@ -49,7 +49,7 @@ std::string whole_answer(const AnswerLabel& label,
                          const std::vector<WholeChoice>& choices,
                          const Usage& usage);
 std::string model_list(const ModelCard& card, std::int64_t created);
-std::string version_object();
+std::string version_object(const std::string& version);
 std::string tokens_object(const std::vector<TokenId>& tokens, Tokens max_model_len);
 std::string prompt_object(const std::string& text);
 

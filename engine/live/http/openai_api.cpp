@@ -200,7 +200,7 @@ std::unique_ptr<HttpExchange> OpenAiApi::metrics(const HttpRequest& /*request*/,
 }
 
 std::unique_ptr<HttpExchange> OpenAiApi::version(const HttpRequest& /*request*/, Wake /*wake*/) {
-  return ready_answer(200, version_object());
+  return ready_answer(200, version_object(options_.version));
 }
 
 CompletionCall OpenAiApi::read_for_tokenizer(CallKind kind, const HttpRequest& request) const {

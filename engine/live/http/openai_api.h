@@ -13,6 +13,7 @@ namespace servetwin {
 
 struct ApiOptions {
   ApiLimits limits;
+  std::string version;                    // of the program
   std::string api_key;                    // empty: everybody may call
   std::int64_t max_answers = 1024;        // answers under way at most, each choice one
   std::int64_t default_max_tokens = 512;  // where a call says nothing, or what the context leaves
