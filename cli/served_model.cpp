@@ -16,18 +16,20 @@ namespace {
 std::int64_t whole(const char* option, const std::string& text, std::int64_t least, std::int64_t most) {
   const auto value = parse_integer(text);
   if (value && *value.value >= least && *value.value <= most) return *value.value;
-  throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option, least,
-                               most, text));
+  throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option,
+                               least, most, text));
 }
 
 }  // namespace
 
 void ServedModel::declare(Arguments& arguments) {
-  arguments.option("--model", "MODEL", model_,
-                   "The model that answers: a folder with config.json and safetensors, a GGUF file, or a model of "
-                   "the catalogue whose weights are drawn.");
+  arguments.option(
+      "--model", "MODEL", model_,
+      "The model that answers: a folder with config.json and safetensors, a GGUF file, or a model of "
+      "the catalogue whose weights are drawn.");
   arguments.option("--kv-memory", "SIZE", kv_memory_, "Memory for keys and values, such as 512MiB.");
-  arguments.option("--num-blocks", "N", num_blocks_, "The same as a number of blocks; one of both is needed.");
+  arguments.option("--num-blocks", "N", num_blocks_,
+                   "The same as a number of blocks; one of both is needed.");
   arguments.option("--block-size", "N", block_size_, "Tokens in a block; by default 16.");
   arguments.option("--max-model-len", "N", max_model_len_,
                    "Prompt and answer together; by default what model and cache allow.");
@@ -48,9 +50,10 @@ Blocks ServedModel::num_blocks(const EngineConfig& engine) const {
   const auto memory = parse_bytes(kv_memory_);
   const Bytes one = KvPool::bytes(named_model(model_), Blocks{1}, engine.block_size);
   if (memory && *memory.value >= one * 2 && *memory.value / one <= kMost) return Blocks{*memory.value / one};
-  throw UsageError(fmt::format("servetwin serve: --kv-memory takes a size such as 512MiB, at least {} for two "
-                               "blocks of this model, not {}",
-                               format_bytes(one * 2), kv_memory_));
+  throw UsageError(
+      fmt::format("servetwin serve: --kv-memory takes a size such as 512MiB, at least {} for two "
+                  "blocks of this model, not {}",
+                  format_bytes(one * 2), kv_memory_));
 }
 
 LiveEngineOptions ServedModel::options(const std::string& name) const {
@@ -58,11 +61,13 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
   options.model = model_;
   options.name = name;
   options.threads = static_cast<int>(whole("--threads", threads_, 1, 256));
-  options.seed = static_cast<std::uint64_t>(whole("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));
+  options.seed =
+      static_cast<std::uint64_t>(whole("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));
   EngineConfig& engine = options.engine;
   engine.block_size = Tokens{whole("--block-size", block_size_, 1, 1024)};
   engine.max_num_seqs = whole("--max-num-seqs", max_num_seqs_, 1, 65'536);
-  engine.max_num_batched_tokens = Tokens{whole("--max-num-batched-tokens", max_num_batched_tokens_, 1, 1 << 20)};
+  engine.max_num_batched_tokens =
+      Tokens{whole("--max-num-batched-tokens", max_num_batched_tokens_, 1, 1 << 20)};
   if (!max_model_len_.empty()) {
     engine.max_model_len = Tokens{whole("--max-model-len", max_model_len_, 2, std::int64_t{1} << 32U)};
   }
@@ -74,11 +79,12 @@ std::string ServedModel::describe(const LiveEngine& engine) {
   const EngineConfig& config = engine.engine();
   const Bytes memory = KvPool::bytes(engine.model(), config.num_blocks, config.block_size);
   const std::int64_t tokens = (config.num_blocks.value - 1) * config.block_size.value;
-  return fmt::format("{}: {} parameters in f32; KV cache {} blocks of {} tokens, {}: {} tokens; up to {} tokens a "
-                     "request\n",
-                     engine.card().root, format_grouped(parameter_count(engine.model())),
-                     format_grouped(config.num_blocks.value), config.block_size.value, format_bytes(memory),
-                     format_grouped(tokens), format_grouped(config.max_model_len.value));
+  return fmt::format(
+      "{}: {} parameters in f32; KV cache {} blocks of {} tokens, {}: {} tokens; up to {} tokens a "
+      "request\n",
+      engine.card().root, format_grouped(parameter_count(engine.model())),
+      format_grouped(config.num_blocks.value), config.block_size.value, format_bytes(memory),
+      format_grouped(tokens), format_grouped(config.max_model_len.value));
 }
 
 }  // namespace servetwin

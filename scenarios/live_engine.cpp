@@ -1,4 +1,5 @@
-// Requests become submissions; their tokens become text on the replica's thread, which also finds stop strings.
+// Requests become submissions; their tokens become text on the replica's thread, which also finds stop
+// strings.
 #include "scenarios/live_engine.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ ModelSpec servable_model(const std::string& name) {
   std::string reason = why_not_llama(spec);
   if (reason.empty()) reason = why_no_weights(name);
   if (reason.empty()) return spec;
-  throw ConfigError(Problem{kCodeBadValue, {}, "", name + ": " + reason, "Llama and Qwen2 models are served"});
+  throw ConfigError(
+      Problem{kCodeBadValue, {}, "", name + ": " + reason, "Llama and Qwen2 models are served"});
 }
 
 // The null block holds no tokens.
@@ -36,11 +38,13 @@ LiveEngineOptions completed(LiveEngineOptions options, const ModelSpec& spec) {
   const std::int64_t most = std::min(spec.max_position, room);
   if (engine.max_model_len.value == 0) engine.max_model_len = Tokens{most};
   if (engine.max_model_len.value > most) {
-    throw ConfigError(Problem{
-        kCodeBadValue, {}, "", "max_model_len " + std::to_string(engine.max_model_len.value) +
-            " is beyond the model's context of " + std::to_string(spec.max_position) + " or the KV cache of " +
-            std::to_string(room) + " tokens",
-        "at most " + std::to_string(most)});
+    throw ConfigError(Problem{kCodeBadValue,
+                              {},
+                              "",
+                              "max_model_len " + std::to_string(engine.max_model_len.value) +
+                                  " is beyond the model's context of " + std::to_string(spec.max_position) +
+                                  " or the KV cache of " + std::to_string(room) + " tokens",
+                              "at most " + std::to_string(most)});
   }
   engine.plain_loop = true;
   return options;

@@ -121,7 +121,7 @@ inline ScenarioSpec::ScenarioSpec() {
 
 template <class Visitor>
 void ScenarioSpec::fields(Visitor& v) {
-  v("model", model, "A model of the catalogue by its Hugging Face name, or a folder with config.json.",
+  v("model", model, "A catalogue model by its Hugging Face name, a folder with config.json, or a GGUF file.",
     kRequired);
   v("device", device, "A device of the catalogue, such as h100-sxm, or a device file.", kRequired);
   v("replicas", replicas, "Copies of the model that serve side by side.", Range{1, 4'096});

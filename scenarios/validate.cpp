@@ -37,9 +37,8 @@ class Validator {
       collect("spec.workload", [&] { scenario_.workload = read_workload(spec_.workload, ""); });
     }
     check_readers();
-    const bool has_model = is_sound("spec.model") && collect("spec.model", [&] {
-                             scenario_.model = named_model(spec_.model);
-                           });
+    const bool has_model =
+        is_sound("spec.model") && collect("spec.model", [&] { scenario_.model = named_model(spec_.model); });
     const bool has_device = is_sound("spec.device") &&
                             collect("spec.device", [&] { scenario_.device = find_device(spec_.device); });
     if (has_model) check_model();

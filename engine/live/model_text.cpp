@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kPlainTemplate =
-    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}<|assistant|>";
+    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor "
+    "%}<|assistant|>";
 
 std::optional<std::string> text_of_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);

