@@ -85,8 +85,8 @@ class Serve final : public Verb {
     if (scenario_.empty() == !model_.is_given()) {
       throw UsageError("servetwin serve: give either --model MODEL or --simulate SCENARIO");
     }
-    server_.port = static_cast<std::uint16_t>(whole("--port", port_, 0, 65535));
-    api_.max_answers = whole("--max-answers", max_answers_, 1, 1'000'000);
+    server_.port = static_cast<std::uint16_t>(serve_number("--port", port_, 0, 65535));
+    api_.max_answers = serve_number("--max-answers", max_answers_, 1, 1'000'000);
     const auto speed = parse_decimal(speed_);
     if (!speed || *speed.value < 1e-3 || *speed.value > 1e4) {
       throw UsageError("servetwin serve: --speed takes a number from 0.001 to 10000, not " + speed_);
@@ -102,16 +102,6 @@ class Serve final : public Verb {
       throw UsageError("servetwin serve: --host " + server_.host +
                        " lets other machines call: give --api-key KEY, or --allow-remote if they may");
     }
-  }
-
-  static std::int64_t whole(const char* option,
-                            const std::string& text,
-                            std::int64_t least,
-                            std::int64_t most) {
-    const auto value = parse_integer(text);
-    if (value && *value.value >= least && *value.value <= most) return *value.value;
-    throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option,
-                                 least, most, text));
   }
 
   std::string shown_host() const {

@@ -11,16 +11,15 @@
 #include "scenarios/model_source.h"
 
 namespace servetwin {
-namespace {
-
-std::int64_t whole(const char* option, const std::string& text, std::int64_t least, std::int64_t most) {
+std::int64_t serve_number(const char* option,
+                          const std::string& text,
+                          std::int64_t least,
+                          std::int64_t most) {
   const auto value = parse_integer(text);
   if (value && *value.value >= least && *value.value <= most) return *value.value;
   throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option,
                                least, most, text));
 }
-
-}  // namespace
 
 void ServedModel::declare(Arguments& arguments) {
   arguments.option(
@@ -46,7 +45,7 @@ Blocks ServedModel::num_blocks(const EngineConfig& engine) const {
     throw UsageError(
         "servetwin serve: --model needs the memory of its KV cache: --kv-memory SIZE or --num-blocks N");
   }
-  if (kv_memory_.empty()) return Blocks{whole("--num-blocks", num_blocks_, 2, kMost)};
+  if (kv_memory_.empty()) return Blocks{serve_number("--num-blocks", num_blocks_, 2, kMost)};
   const auto memory = parse_bytes(kv_memory_);
   const Bytes one = KvPool::bytes(named_model(model_), Blocks{1}, engine.block_size);
   if (memory && *memory.value >= one * 2 && *memory.value / one <= kMost) return Blocks{*memory.value / one};
@@ -60,16 +59,16 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
   LiveEngineOptions options;
   options.model = model_;
   options.name = name;
-  options.threads = static_cast<int>(whole("--threads", threads_, 1, 256));
+  options.threads = static_cast<int>(serve_number("--threads", threads_, 1, 256));
   options.seed =
-      static_cast<std::uint64_t>(whole("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));
+      static_cast<std::uint64_t>(serve_number("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));
   EngineConfig& engine = options.engine;
-  engine.block_size = Tokens{whole("--block-size", block_size_, 1, 1024)};
-  engine.max_num_seqs = whole("--max-num-seqs", max_num_seqs_, 1, 65'536);
+  engine.block_size = Tokens{serve_number("--block-size", block_size_, 1, 1024)};
+  engine.max_num_seqs = serve_number("--max-num-seqs", max_num_seqs_, 1, 65'536);
   engine.max_num_batched_tokens =
-      Tokens{whole("--max-num-batched-tokens", max_num_batched_tokens_, 1, 1 << 20)};
+      Tokens{serve_number("--max-num-batched-tokens", max_num_batched_tokens_, 1, 1 << 20)};
   if (!max_model_len_.empty()) {
-    engine.max_model_len = Tokens{whole("--max-model-len", max_model_len_, 2, std::int64_t{1} << 32U)};
+    engine.max_model_len = Tokens{serve_number("--max-model-len", max_model_len_, 2, std::int64_t{1} << 32U)};
   }
   engine.num_blocks = num_blocks(engine);
   return options;

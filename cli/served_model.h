@@ -1,12 +1,16 @@
 // The options of serve --model: which model, how much memory for its KV cache, how it is scheduled.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/arguments.h"
 #include "scenarios/live_engine.h"
 
 namespace servetwin {
+
+// The whole number that an option of serve gives. Throws UsageError.
+std::int64_t serve_number(const char* option, const std::string& text, std::int64_t least, std::int64_t most);
 
 class ServedModel {
  public:
