@@ -63,7 +63,8 @@ TEST_CASE("what is no proper call is refused with an error object that says why"
       {R"({"model": "M"})", "messages"},
       {R"({"model": "M", "messages": []})", "messages"},
       {R"({"model": "M", "messages": [{"role": "wizard", "content": "x"}]})", "role"},
-      {R"({"model": "M", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}]})",
+      {R"({"model": "M", "messages": [{"role": "user", )"
+       R"("content": [{"type": "image_url", "image_url": "x"}]}]})",
        "text parts"},
       {R"({"model": "M", "messages": [{"role": "user", "content": ")" + std::string(2048, 'x') + R"("}]})",
        "512"}};

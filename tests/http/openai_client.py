@@ -9,7 +9,9 @@ model = client.models.list().data[0].id
 messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
 fixed = {"ignore_eos": True}
 
-whole = client.chat.completions.create(model=model, messages=messages, max_tokens=12, seed=3, extra_body=fixed)
+whole = client.chat.completions.create(
+    model=model, messages=messages, max_tokens=12, seed=3, extra_body=fixed
+)
 assert whole.choices[0].finish_reason == "length", whole
 assert whole.usage.completion_tokens == 12, whole.usage
 assert whole.usage.prompt_tokens_details.cached_tokens >= 0

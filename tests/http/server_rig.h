@@ -95,7 +95,8 @@ class ServerRig {
 
 // A chat call with an answer of exactly so many tokens; `more` are further fields.
 inline std::string chat_call(std::int64_t tokens, const std::string& more = "") {
-  return R"({"model": "M", "messages": [{"role": "user", "content": "Hi"}], "ignore_eos": true, "max_tokens": )" +
+  return R"({"model": "M", "messages": [{"role": "user", "content": "Hi"}], "ignore_eos": true, )"
+         R"("max_tokens": )" +
          std::to_string(tokens) + (more.empty() ? "" : ", " + more) + "}";
 }
 

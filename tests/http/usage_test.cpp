@@ -105,9 +105,9 @@ TEST_CASE("continuous usage stands in every frame and never falls") {
 
 TEST_CASE("two choices count the prompt once and end once each") {
   const ServerRig rig;
-  const auto chunks = chunks_of(rig.chat(chat_call(
-      3,
-      R"("n": 2, "temperature": 0.8, "seed": 7, "stream": true, "stream_options": {"include_usage": true})")));
+  const auto chunks =
+      chunks_of(rig.chat(chat_call(3, R"("n": 2, "temperature": 0.8, "seed": 7, "stream": true, )"
+                                      R"("stream_options": {"include_usage": true})")));
   const Seen first = seen_of(chunks, 0);
   const Seen second = seen_of(chunks, 1);
   CHECK((first.roles == 1 && second.roles == 1));
