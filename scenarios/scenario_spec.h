@@ -69,11 +69,8 @@ struct EngineSpec {
   void fields(Visitor& v);
 };
 
-// What the server does for a client whose window is full: merge what it cannot send yet and go on, or let the
-// request pause.
-enum class SlowReaderAction : std::uint8_t { kMerge, kPause };
-
-// Times of 0 mean that the front end is not modelled, and the report says so.
+enum class SlowReaderAction : std::uint8_t { kMerge, kPause };  // where a client's window is full
+// Requests queue for it where it is modelled; times of 0 mean that it is not, and the report says so.
 struct FrontEndSpec {
   std::int64_t servers = 1;
   Duration per_request{0};
@@ -83,7 +80,6 @@ struct FrontEndSpec {
   std::optional<Bytes> bytes_per_token;
 
   bool takes_time() const { return is_modelled() || per_output > Duration{0}; }
-  // Whether requests queue for it before they are routed.
   bool is_modelled() const { return per_request > Duration{0} || per_token > Duration{0}; }
 
   template <class Visitor>

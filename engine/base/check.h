@@ -23,7 +23,10 @@ CheckContext& check_context();
 using CheckHandler = void (*)(const std::string& message);
 void set_check_handler(CheckHandler handler);
 
-[[noreturn, gnu::cold]] void check_failed(const char* file, int line, const char* expression, const std::string& values);
+[[noreturn, gnu::cold]] void check_failed(const char* file,
+                                          int line,
+                                          const char* expression,
+                                          const std::string& values);
 
 namespace check_detail {
 

@@ -117,7 +117,7 @@ class Samples {
   std::vector<std::pair<double, std::int64_t>> sorted() const;
 
   std::size_t limit_;
-  std::vector<Entry> entries_;        // the first `used_`: all, or with a sketch those that are not in it yet
+  std::vector<Entry> entries_;  // the first `used_`: all, or with a sketch those that are not in it yet
   std::size_t used_ = 0;
   Moments folded_;                    // of what is in the sketch
   std::vector<LogHistogram> sketch_;  // none or one

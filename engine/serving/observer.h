@@ -11,14 +11,14 @@
 
 namespace servetwin {
 
-// A step of the pool of decoders that ended, at `plan.time`, without any change of membership, and was planned
-// again at once.
+// A step of the pool of decoders that ended, at `plan.time`, without any change of membership, and was
+// planned again at once.
 struct DecodeStep {
-  const StepPlan& plan;    // the new one: no entries, no rows
+  const StepPlan& plan;  // the new one: no entries, no rows
   StepId ended{0};
   const StepShape& shape;  // of the step that ended
   Time planned = kTimeZero;
-  Duration gap{};          // between the decoders' last two tokens
+  Duration gap{};                                            // between the decoders' last two tokens
   const std::array<std::int64_t, kMaxStatGroups>& decoders;  // by stat group
   int num_groups = 0;                                        // those from here on have none
 };

@@ -284,8 +284,8 @@ const StepPlan& Replica::advance(Time end) {
   previous_end_ = s_.last_end;
   s_.last_end = end;
   builder_.repeat_decode(end);
-  const DecodeStep told{s_.plan,       step.step,           step.shape,  step.planned,
-                        end - previous_end_, s_.pool.groups(), groups_seen_};
+  const DecodeStep told{s_.plan,          step.step,   step.shape, step.planned, end - previous_end_,
+                        s_.pool.groups(), groups_seen_};
   for (Observer* observer : s_.observers) observer->on_decode_step(told);
   step.step = s_.plan.step;
   step.planned = end;

@@ -70,7 +70,7 @@ struct ReplicaCore {
   std::vector<Slot> running;  // in order of admission, without the pool's members
   DecodePool pool;
   std::vector<InFlightStep> in_flight;  // oldest first
-  std::vector<Slot> stopping;  // announced ends of the step in flight
+  std::vector<Slot> stopping;           // announced ends of the step in flight
 
   StepPlan plan;                     // the last one
   std::vector<InFlightRow> rows;     // its rows with their slots

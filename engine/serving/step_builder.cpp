@@ -1,4 +1,4 @@
-// The running half of a step: decoders, chunks and preemption. Admission is in admission.cpp.
+// The running half of a step: decoders and chunks. The other parts are in admission.cpp and preemption.cpp.
 #include "engine/serving/step_builder.h"
 
 #include <algorithm>
@@ -321,89 +321,6 @@ void StepBuilder::hold(Slot slot, HeldReason reason) {
   record_growth(r_.words, r_.kv());
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kHold, entry);
-}
-
-// Preempts until `need` blocks are free. False when the request at `index` was the victim. The cursor stays
-// with its request, whoever leaves before it.
-bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
-  const Slot slot = r_.running[index];
-  while (need > r_.kv().free().value) {
-    views_.clear();
-    for (const Slot other : r_.running)
-      views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
-    const std::size_t victim = r_.rules.victim->pick(views_);
-    CHECK_INVARIANT(victim < r_.running.size(), victim);
-    const bool itself = r_.running[victim] == slot;
-    refund(r_.running[victim]);
-    preempt(victim);
-    if (itself) return false;
-    if (victim < index) --index;
-  }
-  return true;
-}
-
-// A victim that this step had already scheduled gives its tokens back.
-void StepBuilder::refund(Slot slot) {
-  RequestState& state = table_[slot];
-  auto& rows = r_.plan.rows;
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const StepRow& x) { return x.request == state.spec.id; });
-  if (row == rows.end()) return;
-  auto& entries = r_.plan.entries;
-  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const PlanEntry& x) {
-    return x.request == state.spec.id && x.action == PlanAction::kChunk;
-  });
-  const bool decode = entry == entries.end();
-  if (!decode) entries.erase(entry);
-  add_shape(state, row->tokens.value, row->context.value, decode, -1);
-  if (row->sampled) {
-    --r_.plan.shape.sampled_rows;
-    if (r_.config.in_flight.speculate_outputs) --state.placeholders;
-  }
-  --state.in_flight;
-  state.computed -= row->tokens.value;
-  budget_ += row->tokens.value;
-  r_.rows.erase(r_.rows.begin() + (row - rows.begin()));
-  rows.erase(row);
-  // The longest context may have been the victim's.
-  r_.plan.shape.max_context = 0;
-  for (const StepRow& other : rows) {
-    const std::int64_t after = other.context.value + other.tokens.value;
-    r_.plan.shape.max_context = std::max(r_.plan.shape.max_context, after);
-  }
-}
-
-void StepBuilder::preempt(std::size_t index) {
-  const Slot slot = r_.running[index];
-  RequestState& state = table_[slot];
-  record_growth(r_.words, r_.kv());
-  const PlanEntry entry{
-      PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
-  r_.plan.entries.push_back(entry);
-  record_entry(r_.words, RecordTag::kPreempt, entry);
-  r_.kv().release(state.hits, state.owner);
-  r_.held_sum -= state.held;
-  r_.completion_sum -=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
-  if (state.window_closed) --r_.closed_windows;
-  state.hits.clear();
-  state.owner = kNoOwner;
-  state.held = state.published = state.own_first = 0;
-  state.lost = state.computed;
-  state.computed = 0;
-  state.decoding = false;
-  state.phase = Phase::kWaiting;
-  state.preempted_at = r_.plan.time;
-  state.head_of_line_mark = r_.head_of_line;
-  ++state.record.preemptions;
-  r_.running.erase(r_.running.begin() + static_cast<std::ptrdiff_t>(index));
-  r_.waiting.push_front(slot, state);
-  victims_.push_back(slot);
-  preempted_ = true;
-  // A request counts under one reason: being preempted, or why it may not come back yet.
-  for (const auto& [held, reason] : holds_) {
-    if (held == slot) --r_.plan.held[static_cast<std::size_t>(reason)];
-  }
 }
 
 }  // namespace servetwin

@@ -18,7 +18,8 @@ class StopTracker {
   void remove(RequestId request);
   // The next plan of the replica. Those whose last token it produces are appended to `stops`, in order of id.
   void on_plan(const StepPlan& plan, std::vector<RequestId>& stops);
-  // The same for a plan without entries after which nobody stops: false, and nothing done, when that is not certain.
+  // The same for a plan without entries after which nobody stops: false, and nothing done, when that is not
+  // certain.
   bool skip_plan() {
     if (!due_.empty() && due_.front().plan <= plan_ + 1) return false;
     ++plan_;

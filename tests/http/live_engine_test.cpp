@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kTemplate =
     R"({"bos_token": "<s>", "eos_token": "</s>", "chat_template":
-        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}<|im_start|>"})";
+        "{% for m in messages %}<|im_start|>{{m.role}}\n{{m.content}}<|im_end|>{% endfor %}<|im_start|>"})";
 
 ModelSpec model_spec() {
   ModelSpec spec;

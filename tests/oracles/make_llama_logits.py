@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Makes llama_logits.json: logits of tiny random Llamas, without this project's code. Two models run in Hugging
-# Face transformers (Flax); the numpy forward pass here must agree with them and then does what Flax cannot.
+# Makes llama_logits.json: logits of tiny random Llamas, without this project's code. Two models run in
+# Hugging Face transformers (Flax); the numpy forward pass must agree with them, then does what Flax cannot.
 #
 #   python3 -m venv build/hf_oracles
 #   build/hf_oracles/bin/pip install jax==0.4.30 jaxlib==0.4.30 flax==0.8.5 transformers==4.44.2 \

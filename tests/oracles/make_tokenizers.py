@@ -6,8 +6,8 @@
     build/tokenizer_oracles/bin/python tests/oracles/make_tokenizers.py [FOLDER_OF_REAL_VOCABULARIES]
 
 Each family is trained here on tokenizer_texts.json, saved as <family>.json, and asked for the ids and
-decodings that ids.json records. With a folder that holds <name>.json or <name>.gguf of real vocabularies, real_ids.json
-is made again too; the vocabularies themselves are not part of the project.
+decodings that ids.json records. With a folder that holds <name>.json or <name>.gguf of real vocabularies,
+real_ids.json is made again too; the vocabularies themselves are not part of the project.
 """
 
 import hashlib
