@@ -85,6 +85,13 @@ class Serve final : public Verb {
     if (scenario_.empty() == !model_.is_given()) {
       throw UsageError("servetwin serve: give either --model MODEL or --simulate SCENARIO");
     }
+    if (model_.is_given() && (!overrides_.set.empty() || speed_ != "1")) {
+      throw UsageError("servetwin serve: --set and --speed go with --simulate, not with --model");
+    }
+    if (!model_.is_given() && model_.has_options()) {
+      throw UsageError(
+          "servetwin serve: KV cache, sizes, threads and seed of a simulation are its scenario's");
+    }
     server_.port = static_cast<std::uint16_t>(serve_number("--port", port_, 0, 65535));
     api_.max_answers = serve_number("--max-answers", max_answers_, 1, 1'000'000);
     const auto speed = parse_decimal(speed_);

@@ -43,7 +43,8 @@ Blocks ServedModel::num_blocks(const EngineConfig& engine) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 24U;
   if (num_blocks_.empty() == kv_memory_.empty()) {
     throw UsageError(
-        "servetwin serve: --model needs the memory of its KV cache: --kv-memory SIZE or --num-blocks N");
+        "servetwin serve: --model needs the memory of its KV cache: either --kv-memory SIZE or --num-blocks "
+        "N");
   }
   if (kv_memory_.empty()) return Blocks{serve_number("--num-blocks", num_blocks_, 2, kMost)};
   const auto memory = parse_bytes(kv_memory_);

