@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/workload/client_limits.h"
 
 namespace servetwin {
 namespace {
@@ -119,11 +120,7 @@ void LiveBackend::arrive_from_source() {
 
 void LiveBackend::add_timers(const WorkloadItem& item) {
   const RequestTruth& truth = item.truth;
-  const std::pair<Duration, EndReason> limits[] = {{truth.cancel_after, EndReason::kClient},
-                                                   {truth.deadline, EndReason::kDeadline},
-                                                   {truth.queue_timeout, EndReason::kQueueTimeout},
-                                                   {truth.ttft_timeout, EndReason::kTtftTimeout}};
-  for (const auto& [after, why] : limits) {
+  for (const auto& [after, why] : client_limits(truth)) {
     if (after.count() < 0) continue;
     timers_.push_back({item.spec.arrival + after, Cancelled{item.spec.id, why}});
     std::push_heap(timers_.begin(), timers_.end(), kLater);
@@ -159,12 +156,7 @@ void LiveBackend::accept(Message& message, std::deque<Event>& results) {
 bool LiveBackend::still_due(const Event& event) const {
   const Cancelled* cancelled = std::get_if<Cancelled>(&event);
   if (cancelled == nullptr) return true;
-  const Slot slot = cluster_->requests().find(cancelled->request);
-  if (slot == kNoSlot) return false;
-  const RequestRecord& record = cluster_->requests()[slot].record;
-  if (cancelled->why == EndReason::kQueueTimeout) return record.first_scheduled == kTimeNever;
-  if (cancelled->why == EndReason::kTtftTimeout) return record.first_token == kTimeNever;
-  return true;
+  return servetwin::still_due(*cancelled, cluster_->requests());
 }
 
 // The plan that has been due longest.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/workload/client_limits.h"
 #include "sim/backend/step_input.h"
 
 namespace servetwin {
@@ -94,12 +95,8 @@ void SimBackend::tokenise(RequestSpec& spec) {
 
 void SimBackend::schedule_client(const WorkloadItem& item) {
   const RequestTruth& truth = item.truth;
-  const std::pair<Duration, EndReason> limits[] = {{truth.cancel_after, EndReason::kClient},
-                                                   {truth.deadline, EndReason::kDeadline},
-                                                   {truth.queue_timeout, EndReason::kQueueTimeout},
-                                                   {truth.ttft_timeout, EndReason::kTtftTimeout}};
   std::uint32_t nth = 0;
-  for (const auto& [after, why] : limits) {
+  for (const auto& [after, why] : client_limits(truth)) {
     if (after.count() >= 0) outside_.push({item.spec.arrival + after, Cancelled{item.spec.id, why}, nth++});
   }
   if (options_.front_end.slow_readers_pause && truth.reader_bytes_per_s > 0) {
@@ -126,12 +123,7 @@ bool SimBackend::still_due(const StampedEvent& event) const {
     return cluster_->requests().find(window->request) != kNoSlot;
   const Cancelled* cancelled = std::get_if<Cancelled>(&event.event);
   if (cancelled == nullptr) return true;
-  const Slot slot = cluster_->requests().find(cancelled->request);
-  if (slot == kNoSlot) return false;
-  const RequestRecord& record = cluster_->requests()[slot].record;
-  if (cancelled->why == EndReason::kQueueTimeout) return record.first_scheduled == kTimeNever;
-  if (cancelled->why == EndReason::kTtftTimeout) return record.first_token == kTimeNever;
-  return true;
+  return servetwin::still_due(*cancelled, cluster_->requests());
 }
 
 // As a rule a plan is due now and nothing else is: it need not go through the queue.
