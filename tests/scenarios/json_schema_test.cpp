@@ -54,7 +54,7 @@ class Validator {
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / "schema.json") << json_schema();
     for (const std::string& candidate :
-         {std::string(SERVETWIN_SOURCE_DIR) + "/build/venv/bin/python", std::string("python3")}) {
+         {std::string(SERVETWIN_SOURCE_DIR) + "/build/oracles/bin/python", std::string("python3")}) {
       if (run(candidate, "-c 'import jsonschema'")) python_ = candidate;
       if (!python_.empty()) break;
     }
