@@ -8,7 +8,7 @@
 namespace servetwin {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestWait{50};  // stop() is seen after that
+constexpr double kLongestWaitNs = 50e6;  // stop() is seen after that
 
 }  // namespace
 
@@ -82,10 +82,11 @@ void PacedBackend::take_messages(Time now) {
 }
 
 void PacedBackend::wait_for(Time due) {
-  const auto latest = std::chrono::steady_clock::now() + kLongestWait;
-  if (due == kTimeNever) return inbox_.wait_until(latest);
-  const Duration passed = duration_from_ns(static_cast<double>(to_ns(due)) / speed_);
-  inbox_.wait_until(std::min(latest, start_ + passed));
+  const auto present = std::chrono::steady_clock::now();
+  // In floating point: what is due far ahead may lie past the last instant of the clock.
+  const double passed = std::chrono::duration<double, std::nano>(present - start_).count();
+  const double left = static_cast<double>(to_ns(due)) / speed_ - passed;
+  inbox_.wait_until(present + duration_from_ns(std::clamp(left, 0.0, kLongestWaitNs)));
 }
 
 void PacedBackend::start_step(const StepPlan& plan) {
@@ -107,7 +108,7 @@ void PacedBackend::tell_outputs() {
   while (!steps.empty() && steps.front().step <= done->step) {
     for (const RequestId request : steps.front().requests) {
       const Slot slot = requests.find(request);
-      if (slot != kNoSlot) listener_.on_outputs(request, requests[slot].record.outputs.value);
+      if (slot != kNoSlot) listener_.on_outputs(request, requests[slot].outputs);
     }
     steps.pop_front();
   }

@@ -8,8 +8,18 @@
 namespace servetwin::test {
 namespace {
 
-// Ends a command that hangs, with exit code 124, and one that eats memory.
-const std::string kGuarded = "ulimit -v 2000000; timeout 20 $S ";
+#ifdef __has_feature
+constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
+// Ends a command that hangs, with exit code 124, and one that eats memory. The address sanitizer maps
+// terabytes of address space at once, and has a limit of its own for what is used of it.
+const std::string kGuarded = kAddressSanitizer ? "ASAN_OPTIONS=hard_rss_limit_mb=2000 timeout 20 $S "
+                                               : "ulimit -v 2000000; timeout 20 $S ";
 
 // Something that is no regular file in the place of every input, by name.
 const std::vector<std::string> kNoFiles = {"/dev/zero", "/dev/full", "pipe", "folder", "/dev/stdin"};
