@@ -64,6 +64,7 @@ TEST_CASE("as many requests one after the other are no queue") {
 
 TEST_CASE("a loop in which time stands still is refused, and only a loop") {
   RequestRecord record;
+  record.arrival = record.end = Time{Duration{5}};
   std::int64_t count = 0;
   RunSource loop = endless(true);
   CHECK(refusal_of(count, RunSource::kMaxAtOnce + 10, [&] { loop.on_end(record); }).find("[WKL005]") !=
