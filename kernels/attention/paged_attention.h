@@ -11,10 +11,18 @@ namespace servetwin {
 // One layer of the cache: keys and values as [blocks][block_size][kv_heads][head_dim].
 struct PagedCache {
   float* keys = nullptr;
-  float* values = nullptr;
+  float* values = nullptr;  // may be the keys: then a value is the beginning of its key
   std::int64_t block_size = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+};
+
+struct AttentionOptions {
+  std::int64_t heads = 0;      // of the queries: a multiple of kv_heads (equal: MHA, 1: MQA)
+  float scale = 0;             // of the scores; 0: 1 / sqrt(head_dim)
+  float soft_cap = 0;          // scores become cap · tanh(score / cap) after scaling; 0: they do not
+  std::int64_t window = 0;     // keys that a query sees, its own the last; 0: all before it
+  std::int64_t value_dim = 0;  // first elements of a value that count; 0: head_dim
 };
 
 // The rows of a batch: row r has query tokens [cu_seqlens[r], cu_seqlens[r + 1]), sees seq_lens[r] keys in
@@ -35,13 +43,23 @@ void store_keys_values(const PagedCache& cache,
                        const std::int64_t* slots,
                        std::int64_t tokens);
 
-// output and queries: [tokens][heads][head_dim]; heads is a multiple of kv_heads (equal: MHA, 1: MQA).
-// Causal. Keys are taken in tiles at fixed positions, so a query's result depends on its own keys alone.
+// queries: [tokens][heads][head_dim], output: [tokens][heads][value_dim]. Causal. Keys are taken in tiles at
+// fixed positions, so a query's result depends on its own keys alone.
 void paged_attention(const PagedCache& cache,
                      const RaggedRows& rows,
-                     std::int64_t heads,
+                     const AttentionOptions& options,
                      const float* queries,
                      float* output,
                      ThreadTeam& team);
+
+// Without a window and caps.
+inline void paged_attention(const PagedCache& cache,
+                            const RaggedRows& rows,
+                            std::int64_t heads,
+                            const float* queries,
+                            float* output,
+                            ThreadTeam& team) {
+  paged_attention(cache, rows, AttentionOptions{heads}, queries, output, team);
+}
 
 }  // namespace servetwin

@@ -12,12 +12,30 @@ enum class RotaryLayout : std::uint8_t {
   kInterleaved  // pairs (2i, 2i + 1): GPT-J, Llama as published by Meta
 };
 
-// heads[tokens][num_heads][2 · speeds]; positions[tokens].
+// What is turned: `num_heads` heads a token, `stride` elements apart, tokens one after the other. The first
+// 2 · speeds elements of a head turn; the rest of the stride stays as it is.
+struct RotatedHeads {
+  float* values = nullptr;
+  std::int64_t num_heads = 0;
+  std::int64_t stride = 0;
+};
+
+// positions[tokens].
 void rotary(const RotaryFrequencies& frequencies,
             RotaryLayout layout,
             const std::int32_t* positions,
             std::int64_t tokens,
-            std::int64_t num_heads,
-            float* heads);
+            const RotatedHeads& heads);
+
+// heads[tokens][num_heads][2 · speeds].
+inline void rotary(const RotaryFrequencies& frequencies,
+                   RotaryLayout layout,
+                   const std::int32_t* positions,
+                   std::int64_t tokens,
+                   std::int64_t num_heads,
+                   float* heads) {
+  const auto width = 2 * static_cast<std::int64_t>(frequencies.speeds.size());
+  rotary(frequencies, layout, positions, tokens, RotatedHeads{heads, num_heads, width});
+}
 
 }  // namespace servetwin
