@@ -23,6 +23,7 @@ RotaryScaling scaling_of(RopeType type) {
     case RopeType::kLlama3:
       return RotaryScaling::kLlama3;
     case RopeType::kDefault:
+    case RopeType::kLongRope:
     case RopeType::kOther:
       break;
   }
@@ -49,6 +50,10 @@ RotaryOptions rotary_options(const ModelSpec& spec, Tokens longest) {
 const Weights kNoBias;
 
 std::size_t elements(std::int64_t rows, std::int64_t width) { return static_cast<std::size_t>(rows * width); }
+
+Product product(const StoredMatrix& weight, const Weights& bias, std::vector<float>& output) {
+  return {weight.view(), bias.empty() ? nullptr : bias.data(), output.data()};
+}
 
 }  // namespace
 
@@ -85,7 +90,7 @@ const float* LlamaModel::forward(const StepBatch& batch, const std::vector<Token
       positions_[static_cast<std::size_t>(t)] = first + (t - batch.cu_seqlens[at]);
     }
   }
-  embedding(weights_.embedding.data(), spec_.hidden, tokens.data(), count, residual_.data());
+  embedding(weights_.embedding.view(), tokens.data(), count, residual_.data());
   bool first_layer = true;
   for (std::size_t index = 0; index < weights_.layers.size(); ++index) {
     const LlamaLayer& layer = weights_.layers[index];
@@ -107,23 +112,24 @@ const float* LlamaModel::forward(const StepBatch& batch, const std::vector<Token
 // another row of this step fills.
 void LlamaModel::attend(const LlamaLayer& layer, const StepBatch& batch, const PagedCache& cache) {
   const std::int64_t tokens = batch.num_tokens();
-  multiply(tokens, layer.query, layer.query_bias, hidden_, queries_);
-  multiply(tokens, layer.key, layer.key_bias, hidden_, keys_);
-  multiply(tokens, layer.value, layer.value_bias, hidden_, values_);
+  const Product products[] = {product(layer.query, layer.query_bias, queries_),
+                              product(layer.key, layer.key_bias, keys_),
+                              product(layer.value, layer.value_bias, values_)};
+  matmul(products, tokens, hidden_.data(), team_);
   rotary(frequencies_, RotaryLayout::kNeox, positions_.data(), tokens, spec_.heads, queries_.data());
   rotary(frequencies_, RotaryLayout::kNeox, positions_.data(), tokens, spec_.kv_heads, keys_.data());
   store_keys_values(cache, keys_.data(), values_.data(), batch.slots.data(), tokens);
   const RaggedRows rows{batch.num_rows(), batch.cu_seqlens.data(), batch.seq_lens.data(),
                         batch.block_tables.data(), batch.table_starts.data()};
   paged_attention(cache, rows, spec_.heads, queries_.data(), attended_.data(), team_);
-  multiply(tokens, layer.output, kNoBias, attended_, hidden_);
+  matmul(product(layer.output, kNoBias, hidden_), tokens, attended_.data(), team_);
 }
 
 void LlamaModel::feed_forward(const LlamaLayer& layer) {
-  multiply(norm_.rows, layer.gate, kNoBias, hidden_, gate_);
-  multiply(norm_.rows, layer.up, kNoBias, hidden_, up_);
+  const Product products[] = {product(layer.gate, kNoBias, gate_), product(layer.up, kNoBias, up_)};
+  matmul(products, norm_.rows, hidden_.data(), team_);
   silu_and_mul(gate_.data(), up_.data(), static_cast<std::int64_t>(gate_.size()));
-  multiply(norm_.rows, layer.down, kNoBias, gate_, hidden_);
+  matmul(product(layer.down, kNoBias, hidden_), norm_.rows, gate_.data(), team_);
 }
 
 const float* LlamaModel::logits(const StepBatch& batch) {
@@ -135,20 +141,8 @@ const float* LlamaModel::logits(const StepBatch& batch) {
   }
   const std::int64_t sampled = static_cast<std::int64_t>(last_.size()) / spec_.hidden;
   logits_.resize(elements(sampled, spec_.vocab));
-  multiply(sampled, weights_.output_head(), kNoBias, last_, logits_);
+  if (sampled > 0) matmul(product(weights_.output_head(), kNoBias, logits_), sampled, last_.data(), team_);
   return logits_.data();
-}
-
-void LlamaModel::multiply(std::int64_t rows,
-                          const Weights& weight,
-                          const Weights& bias,
-                          const std::vector<float>& input,
-                          std::vector<float>& output) {
-  if (rows == 0) return;
-  const MatmulShape shape{rows, static_cast<std::int64_t>(input.size()) / rows,
-                          static_cast<std::int64_t>(output.size()) / rows};
-  CHECK_INVARIANT(elements(shape.inputs, shape.outputs) == weight.size(), shape.inputs, shape.outputs);
-  matmul(shape, input.data(), weight.data(), bias.empty() ? nullptr : bias.data(), output.data(), team_);
 }
 
 }  // namespace servetwin

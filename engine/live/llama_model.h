@@ -32,12 +32,6 @@ class LlamaModel {
   void attend(const LlamaLayer& layer, const StepBatch& batch, const PagedCache& cache);
   void feed_forward(const LlamaLayer& layer);
   const float* logits(const StepBatch& batch);
-  // Widths follow from the sizes of input and output.
-  void multiply(std::int64_t rows,
-                const Weights& weight,
-                const Weights& bias,
-                const std::vector<float>& input,
-                std::vector<float>& output);
 
   ModelSpec spec_;
   const LlamaWeights& weights_;

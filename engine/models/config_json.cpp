@@ -1,6 +1,7 @@
 // The fields of config.json that decide shapes, under the several names that model families use for them.
 #include "engine/models/config_json.h"
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -8,7 +9,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
+#include "engine/base/det_math.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
 
@@ -100,6 +103,27 @@ class Reader {
     return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
   }
 
+  // Empty when absent.
+  const Json& list(const char* name) const {
+    static const Json kNone = Json::array();
+    const Json* value = find({name});
+    if (value == nullptr) return kNone;
+    if (!value->is_array()) fail(file_, kCodeWrongType, "is " + value->dump() + ", no list", "", name);
+    return *value;
+  }
+
+  std::vector<double> positive_numbers(const char* name) const {
+    std::vector<double> numbers;
+    for (const Json& value : list(name)) {
+      const double number = value.is_number() ? value.get<double>() : 0.0;
+      const bool in_range = number > 0 && number <= kMaxNumber;
+      if (!in_range)
+        fail(file_, kCodeOutOfRange, "has " + value.dump(), "numbers above 0, at most 1e12", name);
+      numbers.push_back(number);
+    }
+    return numbers;
+  }
+
   const std::string& file() const { return file_; }
 
  private:
@@ -117,10 +141,12 @@ class Reader {
   std::string file_;
 };
 
+bool is_family(const ModelSpec& model, const char* beginning) { return model.arch.rfind(beginning, 0) == 0; }
+
 void read_attention(const Reader& in, ModelSpec& model) {
   model.heads = in.required({"num_attention_heads"});
   model.kv_heads = in.count({"num_key_value_heads"}, model.heads);
-  model.head_dim = in.count({"head_dim"}, 0);
+  model.head_dim = in.count({"head_dim"}, is_family(model, "Gemma3") ? 256 : 0);
   if (model.head_dim == 0 && model.heads > 0) {
     if (model.hidden % model.heads != 0) {
       fail(in.file(), kCodeInconsistent,
@@ -145,14 +171,94 @@ void read_experts(const Reader& in, ModelSpec& model) {
   model.moe.intermediate = in.count({"moe_intermediate_size"}, model.intermediate);
   model.moe.shared_experts = in.count({"n_shared_experts"}, 0);
   model.moe.first_dense_layers = in.count({"first_k_dense_replace"}, 0);
+  model.moe.renormalised = in.flag("norm_topk_prob", is_family(model, "Mixtral"));
+  model.moe.factor = in.number({"routed_scaling_factor"}, 1);
+  const std::string method = in.text({"topk_method"});
+  model.moe.sigmoid = is_family(model, "DeepseekV3") || method == "noaux_tc";
+  if (method != "greedy") {
+    model.moe.groups = in.count({"n_group"}, 1);
+    model.moe.top_groups = in.count({"topk_group"}, 1);
+  }
+  const auto refuse = [&](const std::string& what) { model.not_computed = what + " is not computed"; };
+  const bool is_known =
+      method.empty() || method == "greedy" || method == "group_limited_greedy" || method == "noaux_tc";
+  if (!is_known) refuse("topk_method " + method);
+  const std::string scores = in.text({"scoring_func"});
+  if (!scores.empty() && scores != (model.moe.sigmoid ? "sigmoid" : "softmax")) {
+    refuse("scoring_func " + scores + " with topk_method " + (method.empty() ? "none" : method));
+  }
+  if (is_family(model, "DeepseekV2") && model.moe.renormalised) refuse("norm_topk_prob of DeepSeek-V2");
+  if (in.count({"decoder_sparse_step", "moe_layer_freq"}, 1) != 1)
+    refuse("a step between layers with experts");
+  if (!in.list("mlp_only_layers").empty()) refuse("a list of layers without experts");
+}
+
+// Layers that see all keys although the model has a window.
+std::vector<bool> full_layers(const Reader& in, const ModelSpec& model) {
+  std::vector<bool> full;
+  for (const Json& type : in.list("layer_types")) {
+    const bool is_known = type == "full_attention" || type == "sliding_attention";
+    if (!is_known) {
+      fail(in.file(), kCodeUnknownName, "has " + type.dump(), "full_attention or sliding_attention",
+           "layer_types");
+    }
+    full.push_back(type == "full_attention");
+  }
+  if (!full.empty()) {
+    if (static_cast<std::int64_t>(full.size()) == model.layers) return full;
+    fail(in.file(), kCodeInconsistent,
+         "has " + std::to_string(full.size()) + " entries for " + std::to_string(model.layers) + " layers",
+         "", "layer_types");
+  }
+  const bool is_gemma = is_family(model, "Gemma3");
+  const bool has_lower = is_family(model, "Qwen2For") || is_family(model, "Qwen3For");
+  const std::int64_t period = in.count({"sliding_window_pattern"}, 6);
+  const std::int64_t lower = in.count({"max_window_layers"}, 28);
+  for (std::int64_t layer = 0; layer < model.layers && (is_gemma || has_lower); ++layer) {
+    full.push_back(is_gemma ? period > 0 && (layer + 1) % period == 0 : layer < lower);
+  }
+  return full;
+}
+
+void read_window(const Reader& in, ModelSpec& model) {
+  const std::int64_t window = in.count({"sliding_window"}, 0);
+  const bool is_used = in.flag("use_sliding_window", !is_family(model, "Qwen"));
+  if (window == 0 || !is_used) return;
+  model.sliding_window = window;
+  model.full_attention = full_layers(in, model);
+}
+
+Activation activation(const std::string& name) {
+  if (name.empty() || name == "silu" || name == "swish") return Activation::kSilu;
+  return name == "gelu_pytorch_tanh" ? Activation::kGeluTanh : Activation::kOther;
+}
+
+// The figures that Gemma 3's configurations leave out are the family's.
+void read_gemma(const Reader& in, ModelSpec& model) {
+  model.qk_norm = true;
+  model.sandwich_norms = true;
+  model.norm_plus_one = true;
+  model.embedding_scale = std::sqrt(static_cast<double>(model.hidden));
+  model.attention_scale = 1 / std::sqrt(in.number({"query_pre_attn_scalar"}, 256));
+  model.rope.theta = 1'000'000;
+  model.rope.local_theta = in.number({"rope_local_base_freq"}, 10'000);
+  model.norm_epsilon = 1e-6;
+  if (in.flag("use_bidirectional_attention", false))
+    model.not_computed = "attention in both directions is not computed";
 }
 
 void read_details(const Reader& in, ModelSpec& model) {
-  const auto starts = [&](const char* family) { return model.arch.rfind(family, 0) == 0; };
-  model.qkv_bias = in.flag("attention_bias", starts("Qwen2"));
-  model.qk_norm = starts("Qwen3");
-  const std::int64_t window = in.count({"sliding_window"}, 0);
-  if (window > 0 && in.flag("use_sliding_window", true)) model.sliding_window = window;
+  model.qkv_bias = in.flag("attention_bias", is_family(model, "Qwen2"));
+  model.qk_norm = is_family(model, "Qwen3");
+  const bool is_gemma = is_family(model, "Gemma3");
+  const std::string name = in.text({"hidden_activation", "hidden_act"});
+  model.activation = activation(name.empty() && is_gemma ? "gelu_pytorch_tanh" : name);
+  if (model.activation == Activation::kOther) model.not_computed = "activation " + name + " is not computed";
+  if (in.flag("mlp_bias", false)) model.not_computed = "mlp_bias is not computed";
+  model.attention_soft_cap = in.number({"attn_logit_softcapping"}, 0);
+  model.logit_soft_cap = in.number({"final_logit_softcapping"}, 0);
+  if (is_gemma) read_gemma(in, model);
+  read_window(in, model);
   const std::string dtype = in.text({"torch_dtype", "dtype"});
   if (dtype.empty()) return;
   const auto known = dtype_from_name(dtype);
@@ -167,12 +273,52 @@ RopeType rope_type(const std::string& name) {
   if (name == "linear") return RopeType::kLinear;
   if (name == "dynamic") return RopeType::kDynamic;
   if (name == "yarn") return RopeType::kYarn;
+  if (name == "longrope" || name == "su") return RopeType::kLongRope;
   return name == "llama3" ? RopeType::kLlama3 : RopeType::kOther;
+}
+
+void read_long_rope(const Reader& in, const Reader& part, ModelSpec& model) {
+  RopeSpec& rope = model.rope;
+  rope.short_divisors = part.positive_numbers("short_factor");
+  rope.long_divisors = part.positive_numbers("long_factor");
+  const auto pairs = static_cast<std::size_t>(rope.rotated_dim / 2);
+  if (rope.short_divisors.size() != pairs || rope.long_divisors.size() != pairs) {
+    fail(in.file(), kCodeInconsistent,
+         "has " + std::to_string(rope.short_divisors.size()) + " short and " +
+             std::to_string(rope.long_divisors.size()) + " long factors for " + std::to_string(pairs) +
+             " pairs of dimensions",
+         "", "rope_scaling");
+  }
+  const double longest = static_cast<double>(model.max_position);
+  rope.original_max_position = in.number({"original_max_position_embeddings"}, longest);
+  rope.factor = longest / rope.original_max_position;
+  if (rope.factor > 1) {
+    rope.magnitude = std::sqrt(1 + det_log(rope.factor) / det_log(rope.original_max_position));
+  }
+}
+
+// The factor that YaRN gives to cosine and sine.
+double yarn_magnitude(double factor, double weight) {
+  return factor > 1 ? 0.1 * weight * det_log(factor) + 1 : 1;
+}
+
+// DeepSeek states two weights: their quotient is for cosine and sine, the second one for the scores.
+void read_yarn_weights(const Reader& part, ModelSpec& model) {
+  RopeSpec& rope = model.rope;
+  const double of_all = part.number({"mscale_all_dim"}, 0);
+  if (of_all <= 0) return;
+  const double magnitude = yarn_magnitude(rope.factor, of_all);
+  rope.magnitude = yarn_magnitude(rope.factor, part.number({"mscale"}, 1)) / magnitude;
+  if (!model.is_mla()) return;
+  const auto width = static_cast<double>(model.mla.qk_nope_head_dim + model.mla.qk_rope_head_dim);
+  model.attention_scale = magnitude * magnitude / std::sqrt(width);
 }
 
 void read_rope(const Reader& in, ModelSpec& model) {
   RopeSpec& rope = model.rope;
   rope.theta = in.number({"rope_theta"}, rope.theta);
+  const double part_rotated = in.number({"partial_rotary_factor"}, 1);
+  rope.rotated_dim = static_cast<std::int64_t>(static_cast<double>(model.head_dim) * part_rotated);
   const Json* scaling = in.find({"rope_scaling", "rope_parameters"});
   if (scaling == nullptr) return;
   if (!scaling->is_object()) fail(in.file(), kCodeWrongType, "is no object", "", "rope_scaling");
@@ -187,6 +333,9 @@ void read_rope(const Reader& in, ModelSpec& model) {
   rope.high_freq_factor = part.number({"high_freq_factor"}, rope.high_freq_factor);
   rope.beta_fast = part.number({"beta_fast"}, rope.beta_fast);
   rope.beta_slow = part.number({"beta_slow"}, rope.beta_slow);
+  if (rope.type == RopeType::kYarn) read_yarn_weights(part, model);
+  if (rope.type == RopeType::kLongRope) read_long_rope(in, part, model);
+  rope.magnitude = part.number({"attention_factor"}, rope.magnitude);
 }
 
 ModelSpec spec_from(const Json& root, const std::string& file) {
@@ -204,7 +353,8 @@ ModelSpec spec_from(const Json& root, const std::string& file) {
   model.intermediate = in.count({"intermediate_size"}, 0);
   model.max_position = in.required({"max_position_embeddings"});
   model.tied_embeddings =
-      Reader(root, file).flag("tie_word_embeddings", in.flag("tie_word_embeddings", false));
+      Reader(root, file)
+          .flag("tie_word_embeddings", in.flag("tie_word_embeddings", is_family(model, "Gemma3")));
   read_attention(in, model);
   read_experts(in, model);
   read_details(in, model);

@@ -48,13 +48,13 @@ Counts layer_counts(const ModelSpec& m) {
   } else {
     add_attention(m, one);
   }
-  one.plain += 2 * m.hidden;
+  one.plain += (m.sandwich_norms ? 4 : 2) * m.hidden;
   Counts all{one.split * m.layers, one.kv * m.layers, one.replicated * m.layers, one.plain * m.layers};
   const std::int64_t dense = m.is_moe() ? m.moe.first_dense_layers : m.layers;
   const std::int64_t sparse = m.layers - dense;
   all.split += 3 * m.hidden * m.intermediate * dense;
   all.split += 3 * m.hidden * m.moe.intermediate * (m.moe.num_experts + m.moe.shared_experts) * sparse;
-  all.plain += m.hidden * m.moe.num_experts * sparse;
+  all.plain += (m.hidden + (m.moe.sigmoid ? 1 : 0)) * m.moe.num_experts * sparse;
   return all;
 }
 
@@ -63,6 +63,16 @@ std::int64_t embedding_count(const ModelSpec& m) { return m.vocab * m.hidden * (
 bool divides(std::int64_t divisor, std::int64_t value) { return value % divisor == 0; }
 
 }  // namespace
+
+LayerSpec layer_spec(const ModelSpec& m, std::int64_t layer) {
+  const auto index = static_cast<std::size_t>(layer);
+  const bool is_full = index < m.full_attention.size() && m.full_attention[index];
+  LayerSpec spec;
+  if (!is_full) spec.window = m.sliding_window.value_or(0);
+  spec.is_local = spec.window > 0 && m.rope.local_theta > 0;
+  spec.has_experts = m.is_moe() && layer >= m.moe.first_dense_layers;
+  return spec;
+}
 
 std::string problem_of(const ModelSpec& m) {
   const auto text = [](std::int64_t value) { return std::to_string(value); };
@@ -75,6 +85,8 @@ std::string problem_of(const ModelSpec& m) {
     return text(m.heads) + " heads are no multiple of " + text(m.kv_heads) + " kv_heads";
   }
   if (m.head_dim <= 0) return "head_dim is " + text(m.head_dim);
+  const std::int64_t rotated = m.rope.rotated_dim;
+  if (rotated < 0 || rotated > m.head_dim) return text(rotated) + " rotated elements of " + text(m.head_dim);
   const bool needs_dense = !m.is_moe() || m.moe.first_dense_layers > 0;
   if (needs_dense && m.intermediate <= 0) return "intermediate is " + text(m.intermediate);
   if (!m.is_moe()) return "";
@@ -82,6 +94,13 @@ std::string problem_of(const ModelSpec& m) {
     return text(m.moe.top_k) + " experts a token of " + text(m.moe.num_experts);
   }
   if (m.moe.intermediate <= 0) return "the experts' intermediate is " + text(m.moe.intermediate);
+  if (m.moe.groups < 1 || !divides(m.moe.groups, m.moe.num_experts) || m.moe.top_groups < 1 ||
+      m.moe.top_groups > m.moe.groups) {
+    return text(m.moe.top_groups) + " of " + text(m.moe.groups) + " groups of " + text(m.moe.num_experts) +
+           " experts";
+  }
+  const std::int64_t within_reach = m.moe.num_experts / m.moe.groups * m.moe.top_groups;
+  if (m.moe.top_k > within_reach) return text(m.moe.top_k) + " experts a token of " + text(within_reach);
   if (m.moe.first_dense_layers > m.layers) {
     return text(m.moe.first_dense_layers) + " dense layers of " + text(m.layers);
   }

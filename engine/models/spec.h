@@ -1,9 +1,10 @@
-// A model's shapes as pure data, with what follows from them: parameters, weight bytes, KV bytes per token.
+// A model as pure data: its shapes, what each layer does, and what follows: parameters, bytes, KV per token.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/base/dtype.h"
 #include "engine/base/units.h"
@@ -17,6 +18,11 @@ struct MoeSpec {
   std::int64_t intermediate = 0;        // of one routed expert
   std::int64_t shared_experts = 0;      // each of `intermediate`
   std::int64_t first_dense_layers = 0;  // layers that keep the dense feed-forward part
+  bool sigmoid = false;  // scores by sigmoid, chosen with a correction, groups by their two best; or softmax
+  bool renormalised = false;  // the chosen experts' weights are divided by their sum
+  double factor = 1;          // of the experts' weights
+  std::int64_t groups = 1;    // experts are chosen from `top_groups` of so many equal groups
+  std::int64_t top_groups = 1;
 };
 
 // Multi-head latent attention; present when kv_lora_rank > 0.
@@ -28,7 +34,7 @@ struct MlaSpec {
   std::int64_t v_head_dim = 0;
 };
 
-enum class RopeType : std::uint8_t { kDefault, kLinear, kDynamic, kYarn, kLlama3, kOther };
+enum class RopeType : std::uint8_t { kDefault, kLinear, kDynamic, kYarn, kLlama3, kLongRope, kOther };
 
 // Rotary embeddings; figures that a type does not use stay at their defaults.
 struct RopeSpec {
@@ -41,7 +47,14 @@ struct RopeSpec {
   double high_freq_factor = 4;
   double beta_fast = 32;
   double beta_slow = 1;
+  double local_theta = 0;              // of layers with a window, unscaled; 0: they turn as the others
+  std::int64_t rotated_dim = 0;        // first elements of a head that turn; 0: all
+  double magnitude = 0;                // of cosine and sine; 0: by the type's own rule
+  std::vector<double> short_divisors;  // kLongRope, a pair each: up to the original context, and beyond it
+  std::vector<double> long_divisors;
 };
+
+enum class Activation : std::uint8_t { kSilu, kGeluTanh, kOther };
 
 struct ModelSpec {
   std::string name;
@@ -54,19 +67,38 @@ struct ModelSpec {
   std::int64_t intermediate = 0;  // of the dense feed-forward part
   std::int64_t vocab = 0;
   std::int64_t max_position = 0;
-  std::optional<std::int64_t> sliding_window;  // tokens
+  std::optional<std::int64_t> sliding_window;  // tokens a query sees, its own with them
+  std::vector<bool> full_attention;            // by layer: no window there; empty: in none
   bool tied_embeddings = false;
   bool qkv_bias = false;
-  bool qk_norm = false;  // an RMS norm of head_dim on queries and keys, as in Qwen3
+  bool qk_norm = false;           // an RMS norm of head_dim on queries and keys, as in Qwen3
+  double attention_scale = 0;     // of queries times keys; 0: 1 / √head_dim
+  double attention_soft_cap = 0;  // 0: none
+  double logit_soft_cap = 0;
+  double embedding_scale = 1;
+  bool sandwich_norms =
+      false;  // attention and feed-forward part are normalised once more before they are added
+  bool norm_plus_one = false;  // checkpoints hold the norms' weights less one
+  Activation activation = Activation::kSilu;
   double norm_epsilon = 1e-5;
   RopeSpec rope;
   DType dtype = DType::kBF16;  // of the weights as published
   MoeSpec moe;
   MlaSpec mla;
+  std::string not_computed;  // what its files ask for that only counts as a shape here; empty: nothing
 
   bool is_moe() const { return moe.num_experts > 0; }
   bool is_mla() const { return mla.kv_lora_rank > 0; }
 };
+
+// What may differ from layer to layer.
+struct LayerSpec {
+  std::int64_t window = 0;  // keys a query sees; 0: all before it
+  bool is_local = false;    // turns by rope.local_theta
+  bool has_experts = false;
+};
+
+LayerSpec layer_spec(const ModelSpec& model, std::int64_t layer);
 
 // What is wrong with the shapes, with the numbers, or empty.
 std::string problem_of(const ModelSpec& model);

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <string>
 
+#include "engine/base/dequantise.h"
 #include "engine/base/rng.h"
 
 namespace servetwin {
@@ -27,8 +29,11 @@ class TensorMaker {
 
   Weights norm(std::uint64_t tensor, std::int64_t size) const { return uniform(tensor, size, 1.0, 0.1); }
 
-  Weights matrix(std::uint64_t tensor, std::int64_t outputs, std::int64_t inputs) const {
-    return uniform(tensor, outputs * inputs, 0.0, std::sqrt(3.0 / static_cast<double>(inputs)));
+  StoredMatrix matrix(std::uint64_t tensor, std::int64_t outputs, std::int64_t inputs) const {
+    return matrix(tensor, outputs, inputs, std::sqrt(3.0 / static_cast<double>(inputs)));
+  }
+  StoredMatrix matrix(std::uint64_t tensor, std::int64_t rows, std::int64_t columns, double spread) const {
+    return f32_matrix(rows, columns, uniform(tensor, rows * columns, 0.0, spread));
   }
 
  private:
@@ -58,10 +63,22 @@ LlamaLayer random_layer(const ModelSpec& spec, const TensorMaker& make, std::uin
 
 }  // namespace
 
+StoredMatrix f32_matrix(std::int64_t rows, std::int64_t columns, const Weights& values) {
+  StoredMatrix matrix{DType::kF32, rows, columns, std::vector<std::byte>(values.size() * sizeof(float))};
+  if (!values.empty()) std::memcpy(matrix.bytes.data(), values.data(), matrix.bytes.size());
+  return matrix;
+}
+
+Weights floats_of(const StoredMatrix& matrix) {
+  Weights values(static_cast<std::size_t>(matrix.size()));
+  dequantise(matrix.dtype, matrix.bytes, values);
+  return values;
+}
+
 LlamaWeights random_llama_weights(const ModelSpec& spec, std::uint64_t seed) {
   const TensorMaker make(seed);
   LlamaWeights weights;
-  weights.embedding = make.uniform(0, spec.vocab * spec.hidden, 0.0, 1.0);
+  weights.embedding = make.matrix(0, spec.vocab, spec.hidden, 1.0);
   weights.final_norm = make.norm(1, spec.hidden);
   if (!spec.tied_embeddings) weights.head = make.matrix(2, spec.vocab, spec.hidden);
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {

@@ -1,38 +1,57 @@
-// The weights of a Llama-like model in f32, as matrices of [outputs][inputs].
+// The weights of a Llama-like model: matrices of [outputs][inputs] as the checkpoint stores them, norms and
+// biases in f32.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "engine/base/weight_matrix.h"
 #include "engine/models/spec.h"
 
 namespace servetwin {
 
 using Weights = std::vector<float>;
 
+// Owns what a WeightMatrix views.
+struct StoredMatrix {
+  DType dtype = DType::kF32;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<std::byte> bytes;
+
+  bool empty() const { return bytes.empty(); }
+  std::int64_t size() const { return rows * columns; }  // elements
+  WeightMatrix view() const { return {dtype, rows, columns, bytes.data()}; }
+  bool operator==(const StoredMatrix&) const = default;
+};
+
+StoredMatrix f32_matrix(std::int64_t rows, std::int64_t columns, const Weights& values);
+Weights floats_of(const StoredMatrix& matrix);
+
 struct LlamaLayer {
   Weights input_norm;  // [hidden]
-  Weights query;       // [heads · head_dim][hidden]
-  Weights key;         // [kv_heads · head_dim][hidden]
-  Weights value;       // the same
+  StoredMatrix query;  // [heads · head_dim][hidden]
+  StoredMatrix key;    // [kv_heads · head_dim][hidden]
+  StoredMatrix value;  // the same
   Weights query_bias;  // empty without biases
   Weights key_bias;
   Weights value_bias;
-  Weights output;     // [hidden][heads · head_dim]
-  Weights post_norm;  // [hidden]
-  Weights gate;       // [intermediate][hidden]
-  Weights up;         // the same
-  Weights down;       // [hidden][intermediate]
+  StoredMatrix output;  // [hidden][heads · head_dim]
+  Weights post_norm;    // [hidden]
+  StoredMatrix gate;    // [intermediate][hidden]
+  StoredMatrix up;      // the same
+  StoredMatrix down;    // [hidden][intermediate]
 };
 
 struct LlamaWeights {
-  Weights embedding;  // [vocab][hidden]
+  StoredMatrix embedding;  // [vocab][hidden]
   std::vector<LlamaLayer> layers;
   Weights final_norm;  // [hidden]
-  Weights head;        // [vocab][hidden]; empty when the embedding is used again
+  StoredMatrix head;   // [vocab][hidden]; empty when the embedding is used again
 
-  const Weights& output_head() const { return head.empty() ? embedding : head; }
+  const StoredMatrix& output_head() const { return head.empty() ? embedding : head; }
 };
 
 // Random weights that are a pure function of (spec, seed), so that a test or another program can make the

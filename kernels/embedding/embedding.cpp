@@ -1,13 +1,15 @@
-// A copy a token.
+// A row a token.
 #include "kernels/embedding/embedding.h"
 
-#include <algorithm>
+#include "engine/base/dequantise.h"
 
 namespace servetwin {
 
-void embedding(
-    const float* table, std::int64_t hidden, const std::int32_t* ids, std::int64_t tokens, float* output) {
-  for (std::int64_t t = 0; t < tokens; ++t) std::copy_n(table + ids[t] * hidden, hidden, output + t * hidden);
+void embedding(const WeightMatrix& table, const std::int32_t* ids, std::int64_t tokens, float* output) {
+  const auto width = static_cast<std::size_t>(table.columns);
+  for (std::int64_t t = 0; t < tokens; ++t, output += width) {
+    dequantise(table.dtype, {table.row(ids[t]), table.row_bytes()}, {output, width});
+  }
 }
 
 }  // namespace servetwin

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
+#include "engine/base/weight_matrix.h"
+
 namespace servetwin {
 
-// output[tokens][hidden] = table[ids[t]]. Every id is a row of the table.
-void embedding(
-    const float* table, std::int64_t hidden, const std::int32_t* ids, std::int64_t tokens, float* output);
+// output[tokens][table.columns] = table[ids[t]] in f32. Every id is a row of the table.
+void embedding(const WeightMatrix& table, const std::int32_t* ids, std::int64_t tokens, float* output);
 
 }  // namespace servetwin

@@ -1,25 +1,25 @@
-// Products with a weight matrix in f32. Cost: gemm_cost.h.
+// Products with weights as they are stored. Cost: gemm_cost.h.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "engine/base/weight_matrix.h"
 #include "kernels/thread_team.h"
 
 namespace servetwin {
 
-struct MatmulShape {
-  std::int64_t rows = 0;    // tokens
-  std::int64_t inputs = 0;  // of a row
-  std::int64_t outputs = 0;
+// output[rows][weight.rows] = input[rows][weight.columns] · weightᵀ (+ bias[weight.rows] unless null).
+struct Product {
+  WeightMatrix weight;
+  const float* bias = nullptr;
+  float* output = nullptr;
 };
 
-// output[rows][outputs] = input[rows][inputs] · weight[outputs][inputs]ᵀ (+ bias[outputs] unless null). Each
-// element is one dot product in a fixed order, so a row is the same in every batch and for every team.
-void matmul(const MatmulShape& shape,
-            const float* input,
-            const float* weight,
-            const float* bias,
-            float* output,
-            ThreadTeam& team);
+// Each element is one dot product in a fixed order with the weights' values in f32 (dequantise.h), so a row
+// is the same in every batch and for every team.
+void matmul(const Product& product, std::int64_t rows, const float* input, ThreadTeam& team);
+// Several products with one input: the threads meet once.
+void matmul(std::span<const Product> products, std::int64_t rows, const float* input, ThreadTeam& team);
 
 }  // namespace servetwin

@@ -63,11 +63,14 @@ RotaryFrequencies rotary_frequencies(const RotaryOptions& options) {
     if (options.scaling == RotaryScaling::kLinear) value /= options.factor;
     if (options.scaling == RotaryScaling::kYarn) value = yarn_speed(options, pair, value);
     if (options.scaling == RotaryScaling::kLlama3) value = llama3_speed(options, value);
+    if (options.scaling == RotaryScaling::kDivisors)
+      value /= options.divisors.at(static_cast<std::size_t>(pair));
     result.speeds.push_back(static_cast<float>(value));
   }
   if (options.scaling == RotaryScaling::kYarn && options.factor > 1) {
     result.magnitude = static_cast<float>(0.1 * std::log(options.factor) + 1.0);
   }
+  if (options.magnitude > 0) result.magnitude = static_cast<float>(options.magnitude);
   return result;
 }
 

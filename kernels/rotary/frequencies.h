@@ -12,7 +12,8 @@ enum class RotaryScaling : std::uint8_t {
   kNtk,         // a larger base, so that the slowest speed is divided by factor
   kDynamicNtk,  // kNtk for the longest sequence served, fixed for all so that cached keys stay valid
   kYarn,        // slow dimensions interpolated, fast ones kept, a ramp between; keys and queries are scaled
-  kLlama3       // the ramp of Llama 3.1 over wavelengths
+  kLlama3,      // the ramp of Llama 3.1 over wavelengths
+  kDivisors     // each pair's speed is divided by a figure of its own, as in LongRoPE
 };
 
 struct RotaryOptions {
@@ -26,6 +27,8 @@ struct RotaryOptions {
   double high_freq_factor = 4;
   double beta_fast = 32;  // kYarn
   double beta_slow = 1;
+  std::vector<double> divisors;  // kDivisors: head_dim / 2 of them
+  double magnitude = 0;          // of cosine and sine; 0: by the scaling's own rule
 };
 
 struct RotaryFrequencies {

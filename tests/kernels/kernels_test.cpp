@@ -1,6 +1,7 @@
 // If these fail, an operation computes something else than its formula, or threads change a result.
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "engine/base/rng.h"
@@ -29,6 +30,11 @@ double at(const std::vector<float>& values, std::int64_t i) {
   return static_cast<double>(values[static_cast<std::size_t>(i)]);
 }
 
+WeightMatrix f32_view(const std::vector<float>& values, std::int64_t columns) {
+  const auto rows = static_cast<std::int64_t>(values.size()) / columns;
+  return {DType::kF32, rows, columns, std::as_bytes(std::span(values)).data()};
+}
+
 TEST_CASE("a team covers every index once, whatever its size and the count") {
   for (const int size : {1, 2, 3, 5}) {
     ThreadTeam team(size);
@@ -48,14 +54,13 @@ TEST_CASE("embedding gathers rows and counts their bytes") {
   const std::vector<float> table = noise(1, 5 * 3);
   const std::int32_t ids[] = {4, 0, 4};
   std::vector<float> out(9);
-  embedding(table.data(), 3, ids, 3, out.data());
+  embedding(f32_view(table, 3), ids, 3, out.data());
   for (std::int64_t i = 0; i < 9; ++i) CHECK(at(out, i) == at(table, ids[i / 3] * 3 + i % 3));
   CHECK(embedding_work(3, 8, 4, 2).bytes == 3 * (8 * 6 + 4));
   CHECK(embedding_work(3, 8, 4, 2).flops == 0);
 }
 
 TEST_CASE("matmul is the sum of products plus bias, with the same bits for every team and batch") {
-  const MatmulShape shape{5, 19, 7};
   const std::vector<float> input = noise(2, 5 * 19);
   const std::vector<float> weight = noise(3, 7 * 19);
   const std::vector<float> bias = noise(4, 7);
@@ -64,8 +69,8 @@ TEST_CASE("matmul is the sum of products plus bias, with the same bits for every
   std::vector<float> out(35);
   std::vector<float> other(35);
   std::vector<float> alone(7);
-  matmul(shape, input.data(), weight.data(), bias.data(), out.data(), one);
-  matmul(shape, input.data(), weight.data(), bias.data(), other.data(), three);
+  matmul({f32_view(weight, 19), bias.data(), out.data()}, 5, input.data(), one);
+  matmul({f32_view(weight, 19), bias.data(), other.data()}, 5, input.data(), three);
   CHECK(out == other);
   for (std::int64_t row = 0; row < 5; ++row) {
     for (std::int64_t column = 0; column < 7; ++column) {
@@ -73,10 +78,10 @@ TEST_CASE("matmul is the sum of products plus bias, with the same bits for every
       for (std::int64_t i = 0; i < 19; ++i) sum += at(input, row * 19 + i) * at(weight, column * 19 + i);
       CHECK(at(out, row * 7 + column) == Approx(sum).epsilon(1e-5).margin(1e-6));
     }
-    matmul({1, 19, 7}, input.data() + row * 19, weight.data(), bias.data(), alone.data(), three);
+    matmul({f32_view(weight, 19), bias.data(), alone.data()}, 1, input.data() + row * 19, three);
     CHECK(std::equal(alone.begin(), alone.end(), out.begin() + row * 7));
   }
-  matmul(shape, input.data(), weight.data(), nullptr, out.data(), one);
+  matmul({f32_view(weight, 19), nullptr, out.data()}, 5, input.data(), one);
   CHECK(at(out, 3) + at(bias, 3) == Approx(at(other, 3)).epsilon(1e-5));
 }
 

@@ -49,14 +49,18 @@ TEST_CASE("random weights are a function of seed and shape, and have them") {
   const LlamaWeights again = random_llama_weights(spec, 1);
   const LlamaWeights other = random_llama_weights(spec, 2);
   std::int64_t count = 0;
-  const auto add = [&count](const Weights& weights) { count += static_cast<std::int64_t>(weights.size()); };
+  const auto add = [&count](const auto& weights) { count += static_cast<std::int64_t>(weights.size()); };
   for (const LlamaLayer& layer : one.layers) {
-    for (const Weights* weights : {&layer.input_norm, &layer.query, &layer.key, &layer.value, &layer.output,
-                                   &layer.post_norm, &layer.gate, &layer.up, &layer.down}) {
-      add(*weights);
+    for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.gate,
+                                       &layer.up, &layer.down}) {
+      add(*matrix);
     }
+    add(layer.input_norm);
+    add(layer.post_norm);
   }
-  for (const Weights* weights : {&one.embedding, &one.final_norm, &one.head}) add(*weights);
+  add(one.embedding);
+  add(one.final_norm);
+  add(one.head);
   CHECK(count == parameter_count(spec));
   CHECK(one.layers[1].down == again.layers[1].down);
   CHECK(one.layers[1].down != other.layers[1].down);

@@ -69,7 +69,7 @@ TEST_CASE("SmolLM2-135M loads whole, finite, with nothing left over", "[slow]") 
   const LlamaWeights weights = load_llama_weights(source);
   CHECK(weights.layers.size() == 30);
   CHECK(weights.head.empty());
-  CHECK(weights.layers[29].down.size() == 576U * 1536U);
+  CHECK(weights.layers[29].down.size() == 576 * 1536);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST_CASE("Llama and Qwen2 weights come from GGUF in Hugging Face's order") {
   const ModelFolder folder("weights");
   const LlamaWeights weights = load(folder, gguf_bytes(is_llama ? "llama" : "qwen2", tensors));
   CHECK(weights.head.empty() == is_llama);
-  CHECK(weights.embedding == values_of(0, tensors[0].shape));
+  CHECK(floats_of(weights.embedding) == values_of(0, tensors[0].shape));
   REQUIRE(weights.layers.size() == 2);
   const LlamaLayer& layer = weights.layers[1];
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -142,13 +142,13 @@ TEST_CASE("Llama and Qwen2 weights come from GGUF in Hugging Face's order") {
       return tensors[i].name == std::string("model.layers.1.") + name;
     };
     const std::vector<float> expected = values_of(i, tensors[i].shape);
-    if (is("self_attn.q_proj.weight")) CHECK(layer.query == expected);
-    if (is("self_attn.k_proj.weight")) CHECK(layer.key == expected);
-    if (is("self_attn.v_proj.weight")) CHECK(layer.value == expected);
+    if (is("self_attn.q_proj.weight")) CHECK(floats_of(layer.query) == expected);
+    if (is("self_attn.k_proj.weight")) CHECK(floats_of(layer.key) == expected);
+    if (is("self_attn.v_proj.weight")) CHECK(floats_of(layer.value) == expected);
     if (is("self_attn.q_proj.bias")) CHECK(layer.query_bias == expected);
     if (is("self_attn.k_proj.bias")) CHECK(layer.key_bias == expected);
-    if (is("self_attn.o_proj.weight")) CHECK(layer.output == expected);
-    if (is("mlp.down_proj.weight")) CHECK(layer.down == expected);
+    if (is("self_attn.o_proj.weight")) CHECK(floats_of(layer.output) == expected);
+    if (is("mlp.down_proj.weight")) CHECK(floats_of(layer.down) == expected);
     if (is("post_attention_layernorm.weight")) CHECK(layer.post_norm == expected);
   }
 }
@@ -168,18 +168,14 @@ TEST_CASE("the order of rotated rows is the inverse of the converter's, for bias
   CHECK(bias[1] == bias[0] + 1);
 }
 
-TEST_CASE("stored rows are those that loading gives, without a copy") {
+TEST_CASE("a matrix as it is stored has the rows that loading in f32 gives") {
   const ModelFolder folder("stored");
   const WeightSource source =
       open_weights(folder.write("m.gguf", gguf_bytes("llama", tensors_of(true, false))));
   const std::string name = "model.layers.0.self_attn.k_proj.weight";
   const Shape shape{kKvHeads * kHeadDim, kHidden};
   const std::vector<float> values = source.load(name, shape);
-  const WeightSource::StoredRows stored = source.stored_rows(name, shape);
-  REQUIRE(stored.rows.size() == 16);
-  for (std::size_t row = 0; row < 16; ++row) {
-    CHECK(std::memcmp(stored.rows[row].data(), values.data() + row * kHidden, kHidden * sizeof(float)) == 0);
-  }
+  CHECK(source.load_matrix(name, shape) == f32_matrix(shape[0], shape[1], values));
 }
 
 TEST_CASE("a folder of safetensors with its config.json is loaded") {
@@ -188,7 +184,7 @@ TEST_CASE("a folder of safetensors with its config.json is loaded") {
   folder.write("config.json", kConfig);
   folder.write("model.safetensors", safetensors_of(tensors));
   const LlamaWeights weights = load_llama_weights(open_weights(folder.path()));
-  CHECK(weights.layers[0].query[130] == std::fmod(values_of(4, tensors[4].shape)[130], 128.0F));
+  CHECK(floats_of(weights.layers[0].query)[130] == std::fmod(values_of(4, tensors[4].shape)[130], 128.0F));
   CHECK(weights.head.size() == kVocab * kHidden);
 }
 

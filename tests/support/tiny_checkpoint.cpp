@@ -13,14 +13,11 @@ using Json = nlohmann::ordered_json;
 
 class SafetensorsWriter {
  public:
-  // Of a vector `rows` is its length and `columns` 0.
-  void add(const std::string& name, std::int64_t rows, std::int64_t columns, const Weights& values) {
-    const std::size_t begin = data_.size();
-    const std::size_t size = values.size() * sizeof(float);
-    data_.resize(begin + size);
-    std::memcpy(data_.data() + begin, values.data(), size);
-    const Json shape = columns == 0 ? Json::array({rows}) : Json::array({rows, columns});
-    header_[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, begin + size}}};
+  void add(const std::string& name, const Weights& values) {
+    append(name, Json::array({values.size()}), values.data(), values.size() * sizeof(float));
+  }
+  void add(const std::string& name, const StoredMatrix& matrix) {
+    append(name, Json::array({matrix.rows, matrix.columns}), matrix.bytes.data(), matrix.bytes.size());
   }
 
   std::string bytes() const {
@@ -32,6 +29,13 @@ class SafetensorsWriter {
   }
 
  private:
+  void append(const std::string& name, const Json& shape, const void* values, std::size_t size) {
+    const std::size_t begin = data_.size();
+    data_.resize(begin + size);
+    std::memcpy(data_.data() + begin, values, size);
+    header_[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, begin + size}}};
+  }
+
   Json header_ = Json::object();
   std::string data_;
 };
@@ -40,29 +44,27 @@ void add_layer(const ModelSpec& spec,
                const LlamaLayer& layer,
                const std::string& prefix,
                SafetensorsWriter& out) {
-  const std::int64_t width = spec.heads * spec.head_dim;
-  const std::int64_t kv_width = spec.kv_heads * spec.head_dim;
-  out.add(prefix + "input_layernorm.weight", spec.hidden, 0, layer.input_norm);
-  out.add(prefix + "self_attn.q_proj.weight", width, spec.hidden, layer.query);
-  out.add(prefix + "self_attn.k_proj.weight", kv_width, spec.hidden, layer.key);
-  out.add(prefix + "self_attn.v_proj.weight", kv_width, spec.hidden, layer.value);
+  out.add(prefix + "input_layernorm.weight", layer.input_norm);
+  out.add(prefix + "self_attn.q_proj.weight", layer.query);
+  out.add(prefix + "self_attn.k_proj.weight", layer.key);
+  out.add(prefix + "self_attn.v_proj.weight", layer.value);
   if (spec.qkv_bias) {
-    out.add(prefix + "self_attn.q_proj.bias", width, 0, layer.query_bias);
-    out.add(prefix + "self_attn.k_proj.bias", kv_width, 0, layer.key_bias);
-    out.add(prefix + "self_attn.v_proj.bias", kv_width, 0, layer.value_bias);
+    out.add(prefix + "self_attn.q_proj.bias", layer.query_bias);
+    out.add(prefix + "self_attn.k_proj.bias", layer.key_bias);
+    out.add(prefix + "self_attn.v_proj.bias", layer.value_bias);
   }
-  out.add(prefix + "self_attn.o_proj.weight", spec.hidden, width, layer.output);
-  out.add(prefix + "post_attention_layernorm.weight", spec.hidden, 0, layer.post_norm);
-  out.add(prefix + "mlp.gate_proj.weight", spec.intermediate, spec.hidden, layer.gate);
-  out.add(prefix + "mlp.up_proj.weight", spec.intermediate, spec.hidden, layer.up);
-  out.add(prefix + "mlp.down_proj.weight", spec.hidden, spec.intermediate, layer.down);
+  out.add(prefix + "self_attn.o_proj.weight", layer.output);
+  out.add(prefix + "post_attention_layernorm.weight", layer.post_norm);
+  out.add(prefix + "mlp.gate_proj.weight", layer.gate);
+  out.add(prefix + "mlp.up_proj.weight", layer.up);
+  out.add(prefix + "mlp.down_proj.weight", layer.down);
 }
 
 std::string safetensors_of(const ModelSpec& spec, const LlamaWeights& weights) {
   SafetensorsWriter out;
-  out.add("model.embed_tokens.weight", spec.vocab, spec.hidden, weights.embedding);
-  out.add("model.norm.weight", spec.hidden, 0, weights.final_norm);
-  if (!spec.tied_embeddings) out.add("lm_head.weight", spec.vocab, spec.hidden, weights.head);
+  out.add("model.embed_tokens.weight", weights.embedding);
+  out.add("model.norm.weight", weights.final_norm);
+  if (!spec.tied_embeddings) out.add("lm_head.weight", weights.head);
   for (std::size_t i = 0; i < weights.layers.size(); ++i) {
     add_layer(spec, weights.layers[i], "model.layers." + std::to_string(i) + '.', out);
   }

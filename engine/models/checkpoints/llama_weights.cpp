@@ -20,9 +20,9 @@ class LlamaLoader {
                  {kModelFamily, reason, "Llama and Qwen2 models are supported"});
     }
     LlamaWeights weights;
-    weights.embedding = take("model.embed_tokens.weight", {spec_.vocab, spec_.hidden});
-    weights.final_norm = take("model.norm.weight", {spec_.hidden});
-    if (!spec_.tied_embeddings) weights.head = take("lm_head.weight", {spec_.vocab, spec_.hidden});
+    weights.embedding = take("model.embed_tokens.weight", spec_.vocab, spec_.hidden);
+    weights.final_norm = take("model.norm.weight", spec_.hidden);
+    if (!spec_.tied_embeddings) weights.head = take("lm_head.weight", spec_.vocab, spec_.hidden);
     for (std::int64_t index = 0; index < spec_.layers; ++index) weights.layers.push_back(layer(index));
     check_all_used();
     source_.checkpoint().check_unchanged();
@@ -38,26 +38,30 @@ class LlamaLoader {
     const std::int64_t width = spec_.heads * spec_.head_dim;
     const std::int64_t kv_width = spec_.kv_heads * spec_.head_dim;
     LlamaLayer layer;
-    layer.input_norm = take(prefix + "input_layernorm.weight", {hidden});
-    layer.query = take(attention + "q_proj.weight", {width, hidden});
-    layer.key = take(attention + "k_proj.weight", {kv_width, hidden});
-    layer.value = take(attention + "v_proj.weight", {kv_width, hidden});
+    layer.input_norm = take(prefix + "input_layernorm.weight", hidden);
+    layer.query = take(attention + "q_proj.weight", width, hidden);
+    layer.key = take(attention + "k_proj.weight", kv_width, hidden);
+    layer.value = take(attention + "v_proj.weight", kv_width, hidden);
     if (spec_.qkv_bias) {
-      layer.query_bias = take(attention + "q_proj.bias", {width});
-      layer.key_bias = take(attention + "k_proj.bias", {kv_width});
-      layer.value_bias = take(attention + "v_proj.bias", {kv_width});
+      layer.query_bias = take(attention + "q_proj.bias", width);
+      layer.key_bias = take(attention + "k_proj.bias", kv_width);
+      layer.value_bias = take(attention + "v_proj.bias", kv_width);
     }
-    layer.output = take(attention + "o_proj.weight", {hidden, width});
-    layer.post_norm = take(prefix + "post_attention_layernorm.weight", {hidden});
-    layer.gate = take(mlp + "gate_proj.weight", {spec_.intermediate, hidden});
-    layer.up = take(mlp + "up_proj.weight", {spec_.intermediate, hidden});
-    layer.down = take(mlp + "down_proj.weight", {hidden, spec_.intermediate});
+    layer.output = take(attention + "o_proj.weight", hidden, width);
+    layer.post_norm = take(prefix + "post_attention_layernorm.weight", hidden);
+    layer.gate = take(mlp + "gate_proj.weight", spec_.intermediate, hidden);
+    layer.up = take(mlp + "up_proj.weight", spec_.intermediate, hidden);
+    layer.down = take(mlp + "down_proj.weight", hidden, spec_.intermediate);
     return layer;
   }
 
-  Weights take(const std::string& name, const Shape& shape) {
+  Weights take(const std::string& name, std::int64_t size) {
     used_.insert(source_.stored_name(name));
-    return source_.load(name, shape);
+    return source_.load(name, {size});
+  }
+  StoredMatrix take(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    used_.insert(source_.stored_name(name));
+    return source_.load_matrix(name, {rows, columns});
   }
 
   // A tensor that nothing reads is a part of the model that would be left out.

@@ -2,6 +2,7 @@
 // error.
 #include "engine/models/checkpoints/weight_source.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -33,36 +34,25 @@ Weights values_of(const Checkpoint& checkpoint, const TensorInfo& tensor) {
 }  // namespace
 
 Weights WeightSource::load(const std::string& name, const Shape& shape) const {
-  const TensorInfo& tensor = required(name, shape);
-  require_computable(checkpoint_.file_of(tensor), tensor);
-  const std::vector<std::byte> bytes = checkpoint_.read(tensor);
-  const MatrixView matrix = matrix_of({tensor.dtype, tensor.shape, bytes});
+  if (shape.size() != 1) return floats_of(load_matrix(name, shape));
+  Weights values = values_of(checkpoint_, required(name, shape));
   // The rows of a vector are its elements, as far as the order of rotated rows goes.
-  const bool is_vector = shape.size() == 1;
-  const std::vector<std::size_t> order = row_order(name, is_vector ? matrix.columns : matrix.rows);
-  Weights values(static_cast<std::size_t>(num_elements(shape)));
-  if (is_vector || order.empty()) dequantise(tensor.dtype, bytes, values);
-  if (order.empty()) return values;
-  if (is_vector) {
-    const Weights stored = values;
-    for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[order[i]];
-    return values;
-  }
-  const auto columns = static_cast<std::size_t>(matrix.columns);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    dequantise(tensor.dtype, matrix.row(static_cast<std::int64_t>(order[i])),
-               std::span(values).subspan(i * columns, columns));
-  }
+  const std::vector<std::size_t> order = row_order(name, shape.front());
+  const Weights stored = values;
+  for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[order[i]];
   return values;
 }
 
-WeightSource::StoredRows WeightSource::stored_rows(const std::string& name, const Shape& shape) const {
-  const MatrixView matrix = matrix_of(checkpoint_.view(required(name, shape)));
-  const std::vector<std::size_t> order = row_order(name, matrix.rows);
-  StoredRows stored{matrix.dtype, matrix.columns, {}};
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    stored.rows.push_back(matrix.row(order.empty() ? i : static_cast<std::int64_t>(order[row])));
+StoredMatrix WeightSource::load_matrix(const std::string& name, const Shape& shape) const {
+  const TensorInfo& tensor = required(name, shape);
+  StoredMatrix stored{tensor.dtype, num_rows(shape), row_length(shape), checkpoint_.read(tensor)};
+  const std::vector<std::size_t> order = row_order(name, stored.rows);
+  if (order.empty()) return stored;
+  const std::vector<std::byte> bytes = stored.bytes;
+  const MatrixView matrix = matrix_of({tensor.dtype, tensor.shape, bytes});
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const ByteSpan row = matrix.row(static_cast<std::int64_t>(order[i]));
+    std::copy(row.begin(), row.end(), stored.bytes.begin() + static_cast<std::ptrdiff_t>(i * row.size()));
   }
   return stored;
 }
@@ -78,7 +68,10 @@ const TensorInfo& WeightSource::required(const std::string& name, const Shape& s
     fail_model(checkpoint_.first_file(), stored.empty() ? name : stored,
                {kTensorAbsent, "the model needs this tensor, and the checkpoint has none"});
   }
-  if (tensor->shape == shape) return *tensor;
+  if (tensor->shape == shape) {
+    require_computable(checkpoint_.file_of(*tensor), *tensor);
+    return *tensor;
+  }
   fail_model(
       checkpoint_.file_of(*tensor), stored,
       {kTensorShape, "has the shape " + to_string(tensor->shape) + ", the model's is " + to_string(shape),

@@ -32,16 +32,11 @@ class WeightSource {
   // is in a format that is not computed with, or the file changed.
   Weights load(const std::string& name, const Shape& shape) const;
 
-  // A matrix as it is stored, without a copy; `rows[i]` is row i in Hugging Face's order. For kernels that
-  // compute on quantised blocks.
-  struct StoredRows {
-    DType dtype = DType::kF32;
-    std::int64_t columns = 0;
-    std::vector<ByteSpan> rows;
-  };
-  StoredRows stored_rows(const std::string& name, const Shape& shape) const;
+  // A matrix in the format in which it is stored, its rows in Hugging Face's order. Throws as `load` does.
+  StoredMatrix load_matrix(const std::string& name, const Shape& shape) const;
 
  private:
+  // A tensor of that shape, in a format that is computed with.
   const TensorInfo& required(const std::string& name, const Shape& shape) const;
   // Where row `row` of a tensor is in the file, for every row.
   std::vector<std::size_t> row_order(const std::string& name, std::int64_t rows) const;
