@@ -12,6 +12,7 @@
 #include "engine/live/http/completion_call.h"
 #include "engine/metrics/prometheus_text.h"
 #include "engine/metrics/slo.h"
+#include "engine/models/computable.h"
 #include "engine/serving/preset.h"
 #include "scenarios/model_source.h"
 #include "scenarios/stand_in_text.h"
@@ -23,11 +24,10 @@ constexpr const char* kTokenRule = "those of the model's own tokenizer";
 
 ModelSpec servable_model(const std::string& name) {
   ModelSpec spec = named_model(name);
-  std::string reason = why_not_llama(spec);
+  std::string reason = why_not_computed(spec);
   if (reason.empty()) reason = why_no_weights(name);
   if (reason.empty()) return spec;
-  throw ConfigError(
-      Problem{kCodeBadValue, {}, "", name + ": " + reason, "Llama and Qwen2 models are served"});
+  throw ConfigError(Problem{kCodeBadValue, {}, "", name + ": " + reason, kComputedFamilies});
 }
 
 // The null block holds no tokens.

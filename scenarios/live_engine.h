@@ -65,7 +65,7 @@ class LiveEngine final : public CompletionEngine, private Observer {
   LiveEngineOptions options_;
   AnswerListener& listener_;
   ModelSpec spec_;
-  LlamaWeights weights_;
+  ModelWeights weights_;
   ModelText text_;
   ContentText content_;
   ModelCard card_;

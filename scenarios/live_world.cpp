@@ -7,6 +7,7 @@
 
 #include "engine/base/unit_text.h"
 #include "engine/live/live_backend.h"
+#include "engine/models/computable.h"
 #include "scenarios/model_source.h"
 
 namespace servetwin {
@@ -21,8 +22,8 @@ class LiveCheck {
 
   std::vector<Problem> problems() {
     const ScenarioSpec& spec = scenario_.spec();
-    const std::string reason = why_not_llama(scenario_.model);
-    if (!reason.empty()) add("spec.model", reason, "Llama and Qwen2 shapes run");
+    const std::string reason = why_not_computed(scenario_.model);
+    if (!reason.empty()) add("spec.model", reason, kComputedFamilies);
     const std::string missing = why_no_weights(spec.model);
     if (!missing.empty()) {
       add("spec.model", missing,

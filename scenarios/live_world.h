@@ -33,7 +33,7 @@ class LiveWorld final : public RunWorld {
  private:
   const Scenario& scenario_;
   LiveWorldOptions options_;
-  LlamaWeights weights_;
+  ModelWeights weights_;
 };
 
 }  // namespace servetwin

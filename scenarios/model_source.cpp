@@ -38,9 +38,9 @@ std::string why_no_weights(const std::string& name) {
   return "has no weights here: the catalogue knows its shape only";
 }
 
-LlamaWeights named_weights(const std::string& name, const ModelSpec& spec, std::uint64_t seed) {
-  if (is_drawn(name)) return random_llama_weights(spec, seed);
-  return load_llama_weights(open_weights(name));
+ModelWeights named_weights(const std::string& name, const ModelSpec& spec, std::uint64_t seed) {
+  if (is_drawn(name)) return random_weights(spec, seed);
+  return load_weights(open_weights(name));
 }
 
 ModelText named_text(const std::string& name) {

@@ -19,7 +19,7 @@ std::string why_no_weights(const std::string& name);
 
 // In f32: drawn from the seed for a model of the catalogue that begins with servetwin/, else read. Throws
 // ConfigError when the files are not whole or not this model's.
-LlamaWeights named_weights(const std::string& name, const ModelSpec& spec, std::uint64_t seed);
+ModelWeights named_weights(const std::string& name, const ModelSpec& spec, std::uint64_t seed);
 
 // Bytes as tokens for a model whose weights are drawn. Throws ConfigError.
 ModelText named_text(const std::string& name);

@@ -9,7 +9,7 @@
 namespace servetwin {
 
 ModelRunner::ModelRunner(const ModelSpec& spec,
-                         const LlamaWeights& weights,
+                         const ModelWeights& weights,
                          const RunnerOptions& options,
                          ContentText& text,
                          Sink sink)

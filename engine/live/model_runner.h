@@ -10,7 +10,7 @@
 #include "engine/decoding/sampler.h"
 #include "engine/live/content_text.h"
 #include "engine/live/kv_pool.h"
-#include "engine/live/llama_model.h"
+#include "engine/live/transformer_model.h"
 #include "engine/live/step_batch.h"
 
 namespace servetwin {
@@ -53,7 +53,7 @@ class ModelRunner {
 
   // Weights and text must outlive it.
   ModelRunner(const ModelSpec& spec,
-              const LlamaWeights& weights,
+              const ModelWeights& weights,
               const RunnerOptions& options,
               ContentText& text,
               Sink sink);
@@ -80,7 +80,7 @@ class ModelRunner {
   void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
   bool emit(Sequence& sequence, SampledToken sampled);
 
-  LlamaModel model_;
+  TransformerModel model_;
   KvPool cache_;
   ContentText& text_;
   Sink sink_;

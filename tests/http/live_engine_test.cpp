@@ -40,7 +40,7 @@ ModelSpec model_spec() {
 class LiveRig {
  public:
   explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate)
-      : folder_(name, model_spec(), random_llama_weights(model_spec(), 7)) {
+      : folder_(name, model_spec(), random_weights(model_spec(), 7)) {
     std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/tokenizers/smollm.json");
     std::ostringstream text;
     text << in.rdbuf();

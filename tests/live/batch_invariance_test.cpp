@@ -1,54 +1,47 @@
 // If these fail, a token depends on what else is in the batch, on how a prompt was cut, on threads or on
 // where its keys lie: then a live run cannot be repeated, and a preemption changes an answer.
+#include <set>
+
 #include "engine/base/rng.h"
-#include "tests/live/live_model_rig.h"
+#include "tests/live/model_oracles.h"
 #include "tests/support/catch.h"
 
 namespace servetwin {
 namespace {
 
-using Rows = std::vector<std::vector<float>>;
-
 constexpr std::int64_t kLength = 150;  // more than two tiles of keys
 constexpr std::uint64_t kSeed = 5;
 
-ModelSpec tiny() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
-  spec.layers = 2;
-  spec.hidden = 48;
-  spec.heads = 6;
-  spec.kv_heads = 2;
-  spec.head_dim = 10;
-  spec.intermediate = 72;
-  spec.vocab = 53;
-  spec.max_position = 512;
-  return spec;
-}
-
-const LlamaWeights& weights() {
-  static const LlamaWeights kWeights = random_llama_weights(tiny(), kSeed);
-  return kWeights;
+// A model of each family; the oracles' shapes are as good as any.
+std::vector<const ModelOracle*> families() {
+  std::vector<const ModelOracle*> first;
+  std::set<std::string> seen;
+  for (const ModelOracle& one : model_oracles()) {
+    if (seen.insert(one.spec.arch).second) first.push_back(&one);
+  }
+  return first;
 }
 
 std::vector<TokenId> text(std::uint64_t stream, std::int64_t length = kLength) {
   std::vector<TokenId> tokens;
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(length); ++i) {
-    tokens.push_back(static_cast<TokenId>(draw_u64({kSeed, Stream::kTest, stream}, i) % 53));
+    tokens.push_back(static_cast<TokenId>(draw_u64({kSeed, Stream::kTest, stream}, i) % 37));
   }
   return tokens;
 }
 
-std::vector<float> whole(int threads = 1, std::int64_t block_size = 16) {
-  ModelRig rig(tiny(), weights(), {text(0)}, block_size, threads);
+std::vector<float> whole(const ModelOracle& model, std::int64_t block_size = 16) {
+  ModelRig rig(model.spec, model.weights, {text(0)}, block_size);
   return rig.step({{0, kLength}}).front();
 }
 
 TEST_CASE("logits are bit-equal for every chunk size") {
-  const std::vector<float> expected = whole();
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
+  const std::vector<float> expected = whole(model);
   for (const std::int64_t chunk : {1, 2, 3, 7, 16, 17, 64, 100, 149}) {
     CAPTURE(chunk);
-    ModelRig rig(tiny(), weights(), {text(0)});
+    ModelRig rig(model.spec, model.weights, {text(0)});
     std::vector<float> last;
     while (rig.computed(0) < kLength) {
       last = rig.step({{0, std::min(chunk, kLength - rig.computed(0))}}).front();
@@ -58,14 +51,16 @@ TEST_CASE("logits are bit-equal for every chunk size") {
 }
 
 TEST_CASE("logits are bit-equal in batches of 1 to 32, wherever the row stands, with 1 and 2 threads") {
-  const std::vector<float> expected = whole();
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
+  const std::vector<float> expected = whole(model);
   for (const int threads : {1, 2}) {
     for (const int batch : {1, 2, 3, 5, 8, 13, 32}) {
       CAPTURE(threads, batch);
       std::vector<std::vector<TokenId>> sequences;
       for (int i = 0; i < batch; ++i)
         sequences.push_back(text(i == batch / 2 ? 0 : 100 + static_cast<std::uint64_t>(i)));
-      ModelRig rig(tiny(), weights(), sequences, 16, threads);
+      ModelRig rig(model.spec, model.weights, sequences, 16, threads);
       std::vector<RigRow> rows;
       for (int i = 0; i < batch; ++i) rows.push_back({i, i == batch / 2 ? kLength - 1 : 1 + i});
       rig.step(rows);
@@ -76,22 +71,28 @@ TEST_CASE("logits are bit-equal in batches of 1 to 32, wherever the row stands, 
 }
 
 TEST_CASE("logits are bit-equal for every block size") {
-  const std::vector<float> expected = whole();
-  for (const std::int64_t size : {10, 32, 64}) CHECK(whole(1, size) == expected);
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
+  const std::vector<float> expected = whole(model);
+  for (const std::int64_t size : {10, 32, 64}) CHECK(whole(model, size) == expected);
 }
 
 TEST_CASE(
     "logits are bit-equal when the prompt's beginning is another sequence's, computed in the same step") {
-  const std::vector<float> expected = whole();
-  ModelRig rig(tiny(), weights(), {text(0), text(0)});
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
+  const std::vector<float> expected = whole(model);
+  ModelRig rig(model.spec, model.weights, {text(0), text(0)});
   rig.share(0, 1, 9);
   CHECK(rig.step({{0, kLength}, {1, kLength - 9 * 16}}).back() == expected);
 }
 
 TEST_CASE("logits are bit-equal when a sequence is thrown out after every token and computed again") {
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
   const auto length = std::int64_t{40};
-  ModelRig kept(tiny(), weights(), {text(0, length)});
-  ModelRig thrown(tiny(), weights(), {text(0, length)});
+  ModelRig kept(model.spec, model.weights, {text(0, length)});
+  ModelRig thrown(model.spec, model.weights, {text(0, length)});
   for (std::int64_t i = 1; i <= length; ++i) {
     thrown.forget(0);
     CHECK(kept.step({{0, 1}}) == thrown.step({{0, i}}));

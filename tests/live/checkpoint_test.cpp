@@ -7,7 +7,7 @@
 
 #include "engine/live/model_text.h"
 #include "engine/models/checkpoints/weight_source.h"
-#include "tests/live/live_model_rig.h"
+#include "tests/live/model_oracles.h"
 #include "tests/support/catch.h"
 #include "tests/support/smollm2_file.h"
 #include "tests/support/tiny_checkpoint.h"
@@ -17,35 +17,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-ModelSpec small_spec(bool is_qwen) {
-  ModelSpec spec;
-  spec.arch = is_qwen ? "Qwen2ForCausalLM" : "LlamaForCausalLM";
-  spec.layers = 2;
-  spec.hidden = 24;
-  spec.heads = 4;
-  spec.kv_heads = 2;
-  spec.head_dim = 8;
-  spec.intermediate = 40;
-  spec.vocab = 50;
-  spec.max_position = 64;
-  spec.tied_embeddings = is_qwen;
-  spec.qkv_bias = is_qwen;
-  spec.norm_epsilon = 1e-6;
-  spec.rope.theta = 5000;
-  return spec;
-}
-
-TEST_CASE("a checkpoint's logits have the bits of the same weights in memory, tied and biased or not") {
-  const bool is_qwen = GENERATE(false, true);
-  const ModelSpec spec = small_spec(is_qwen);
-  const LlamaWeights weights = random_llama_weights(spec, 5);
-  const TinyCheckpoint folder(is_qwen ? "qwen2" : "llama", spec, weights);
-  const WeightSource source = open_weights(folder.path());
-  const LlamaWeights loaded = load_llama_weights(source);
-  const std::vector<TokenId> tokens{3, 17, 49, 0, 8, 8, 21, 30, 2, 11};
-  ModelRig ours(spec, weights, {tokens});
-  ModelRig theirs(source.spec(), loaded, {tokens});
-  for (std::size_t i = 0; i < tokens.size(); ++i) CHECK(ours.step({{0, 1}}) == theirs.step({{0, 1}}));
+TEST_CASE("a checkpoint's logits have the bits of the same weights in memory, for every oracle's model") {
+  for (const ModelOracle& model : model_oracles()) {
+    CAPTURE(model.name);
+    const TinyCheckpoint folder("oracle", model.config, model.spec, model.weights);
+    const WeightSource source = open_weights(folder.path());
+    const ModelWeights loaded = load_weights(source);
+    ModelRig ours(model.spec, model.weights, {model.tokens});
+    ModelRig theirs(source.spec(), loaded, {model.tokens});
+    for (std::size_t i = 0; i < 10; ++i) CHECK(ours.step({{0, 1}}) == theirs.step({{0, 1}}));
+  }
 }
 
 // The largest difference over the 32 largest logits, and that of the sum, relative to the largest logit.
@@ -69,7 +50,7 @@ TEST_CASE("SmolLM2-135M's logits are those of an implementation of its own over 
   std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/smollm2_logits.json");
   const Json oracle = Json::parse(in);
   const WeightSource source = open_weights(file);
-  const LlamaWeights weights = load_llama_weights(source);
+  const ModelWeights weights = load_weights(source);
   std::vector<std::vector<TokenId>> sequences;
   for (const Json& one : oracle.at("sequences"))
     sequences.push_back(one.at("tokens").get<std::vector<TokenId>>());
@@ -92,7 +73,7 @@ TEST_CASE("SmolLM2-135M says what the other implementation says, from a question
   std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/smollm2_logits.json");
   const Json oracle = Json::parse(in);
   const WeightSource source = open_weights(file);
-  const LlamaWeights weights = load_llama_weights(source);
+  const ModelWeights weights = load_weights(source);
   const ModelText text = gguf_model_text(*source.metadata());
   const auto prompt =
       text.tokenizer().encode(text.prompt_of({{"user", "What is the capital of France?"}}), {false, true});

@@ -49,7 +49,7 @@ class LiveBench {
  public:
   explicit LiveBench(const EngineConfig& engine, ModelRunner::Sink sink = {}, RequestSource* source = nullptr)
       : engine_(completed(engine)),
-        weights_(random_llama_weights(bench_spec(), 3)),
+        weights_(random_weights(bench_spec(), 3)),
         text_(3, bench_spec().vocab),
         cluster_({{engine_}, 0},
                  [] { return make_rules(RuleNames{}); },
@@ -91,7 +91,7 @@ class LiveBench {
   }
 
   EngineConfig engine_;
-  LlamaWeights weights_;
+  ModelWeights weights_;
   ContentText text_;
   NoTraffic none_;
   Cluster cluster_;

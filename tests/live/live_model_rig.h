@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/live/llama_model.h"
+#include "engine/live/transformer_model.h"
 
 namespace servetwin {
 
@@ -22,7 +22,7 @@ class ModelRig {
   static constexpr std::int64_t kBlocksPerSequence = 16;
 
   ModelRig(const ModelSpec& spec,
-           const LlamaWeights& weights,
+           const ModelWeights& weights,
            std::vector<std::vector<TokenId>> sequences,
            std::int64_t block_size = 16,
            int threads = 1)
@@ -91,7 +91,7 @@ class ModelRig {
     computed_[at(row.sequence)] = end;
   }
 
-  LlamaModel model_;
+  TransformerModel model_;
   KvPool cache_;
   std::vector<std::vector<TokenId>> sequences_;
   std::vector<std::int64_t> computed_;

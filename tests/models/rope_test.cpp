@@ -1,4 +1,5 @@
 // If these fail, a model's rotary embedding or norm differs from what its config.json says.
+#include "engine/models/computable.h"
 #include "engine/models/config_json.h"
 #include "engine/models/weights.h"
 #include "tests/support/catch.h"
@@ -35,9 +36,9 @@ TEST_CASE("rotary embeddings and the norm's epsilon are read, under the names of
 }
 
 TEST_CASE("a rotary embedding that is not known cannot run, and says its name; bad figures are refused") {
-  const ModelSpec longrope = with(R"(, "rope_scaling": {"type": "longrope", "factor": 2})");
-  CHECK(longrope.rope.type == RopeType::kOther);
-  CHECK(why_not_llama(longrope).find("longrope") != std::string::npos);
+  const ModelSpec spiral = with(R"(, "rope_scaling": {"type": "spiral", "factor": 2})");
+  CHECK(spiral.rope.type == RopeType::kOther);
+  CHECK(why_not_computed(spiral).find("spiral") != std::string::npos);
   CHECK_THROWS(with(R"(, "rope_theta": -1)"));
   CHECK_THROWS(with(R"(, "rms_norm_eps": "small")"));
   CHECK_THROWS(with(R"(, "rope_scaling": 3)"));
@@ -45,26 +46,26 @@ TEST_CASE("a rotary embedding that is not known cannot run, and says its name; b
 
 TEST_CASE("random weights are a function of seed and shape, and have them") {
   const ModelSpec spec = with("");
-  const LlamaWeights one = random_llama_weights(spec, 1);
-  const LlamaWeights again = random_llama_weights(spec, 1);
-  const LlamaWeights other = random_llama_weights(spec, 2);
+  const ModelWeights one = random_weights(spec, 1);
+  const ModelWeights again = random_weights(spec, 1);
+  const ModelWeights other = random_weights(spec, 2);
   std::int64_t count = 0;
   const auto add = [&count](const auto& weights) { count += static_cast<std::int64_t>(weights.size()); };
-  for (const LlamaLayer& layer : one.layers) {
-    for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.gate,
-                                       &layer.up, &layer.down}) {
+  for (const LayerWeights& layer : one.layers) {
+    for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate,
+                                       &layer.dense.up, &layer.dense.down}) {
       add(*matrix);
     }
-    add(layer.input_norm);
-    add(layer.post_norm);
+    add(layer.attention_norm);
+    add(layer.feed_forward_norm);
   }
   add(one.embedding);
   add(one.final_norm);
   add(one.head);
   CHECK(count == parameter_count(spec));
-  CHECK(one.layers[1].down == again.layers[1].down);
-  CHECK(one.layers[1].down != other.layers[1].down);
-  CHECK(one.layers[0].gate != one.layers[0].up);
+  CHECK(one.layers[1].dense.down == again.layers[1].dense.down);
+  CHECK(one.layers[1].dense.down != other.layers[1].dense.down);
+  CHECK(one.layers[0].dense.gate != one.layers[0].dense.up);
 }
 
 }  // namespace

@@ -66,10 +66,10 @@ TEST_CASE("SmolLM2-135M loads whole, finite, with nothing left over", "[slow]") 
   if (is_absent(file)) return;
   const WeightSource source = open_weights(file);
   CHECK(check_finite(source.checkpoint()) == 272);
-  const LlamaWeights weights = load_llama_weights(source);
+  const ModelWeights weights = load_weights(source);
   CHECK(weights.layers.size() == 30);
   CHECK(weights.head.empty());
-  CHECK(weights.layers[29].down.size() == 576 * 1536);
+  CHECK(weights.layers[29].dense.down.size() == 576 * 1536);
 }
 
 }  // namespace

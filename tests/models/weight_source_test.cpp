@@ -93,7 +93,7 @@ std::string gguf_bytes(const std::string& arch, const std::vector<NamedTensor>& 
     const bool is_key = tensors[i].name.find("k_proj") != std::string::npos;
     if (arch == "llama" && (is_query || is_key)) values = permuted(values, is_query ? kHeads : kKvHeads);
     const std::vector<std::uint64_t> shape(tensors[i].shape.rbegin(), tensors[i].shape.rend());
-    builder.tensor(gguf_tensor_name(tensors[i].name), shape, 0, raw_floats(values));
+    builder.tensor(gguf_tensor_name(tensors[i].name, ModelSpec{}), shape, 0, raw_floats(values));
   }
   return builder.bytes();
 }
@@ -119,8 +119,8 @@ const std::string kConfig =
   "intermediate_size": 64, "vocab_size": 48, "max_position_embeddings": 512, "num_attention_heads": 4,
   "num_key_value_heads": 2, "tie_word_embeddings": false})";
 
-LlamaWeights load(const ModelFolder& folder, const std::string& gguf) {
-  return load_llama_weights(open_weights(folder.write("m.gguf", gguf)));
+ModelWeights load(const ModelFolder& folder, const std::string& gguf) {
+  return load_weights(open_weights(folder.write("m.gguf", gguf)));
 }
 
 std::string code(const std::string& gguf) {
@@ -132,11 +132,11 @@ TEST_CASE("Llama and Qwen2 weights come from GGUF in Hugging Face's order") {
   const bool is_llama = GENERATE(true, false);
   const std::vector<NamedTensor> tensors = tensors_of(is_llama, !is_llama);
   const ModelFolder folder("weights");
-  const LlamaWeights weights = load(folder, gguf_bytes(is_llama ? "llama" : "qwen2", tensors));
+  const ModelWeights weights = load(folder, gguf_bytes(is_llama ? "llama" : "qwen2", tensors));
   CHECK(weights.head.empty() == is_llama);
   CHECK(floats_of(weights.embedding) == values_of(0, tensors[0].shape));
   REQUIRE(weights.layers.size() == 2);
-  const LlamaLayer& layer = weights.layers[1];
+  const LayerWeights& layer = weights.layers[1];
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto is = [&](const char* name) {
       return tensors[i].name == std::string("model.layers.1.") + name;
@@ -148,8 +148,8 @@ TEST_CASE("Llama and Qwen2 weights come from GGUF in Hugging Face's order") {
     if (is("self_attn.q_proj.bias")) CHECK(layer.query_bias == expected);
     if (is("self_attn.k_proj.bias")) CHECK(layer.key_bias == expected);
     if (is("self_attn.o_proj.weight")) CHECK(floats_of(layer.output) == expected);
-    if (is("mlp.down_proj.weight")) CHECK(floats_of(layer.down) == expected);
-    if (is("post_attention_layernorm.weight")) CHECK(layer.post_norm == expected);
+    if (is("mlp.down_proj.weight")) CHECK(floats_of(layer.dense.down) == expected);
+    if (is("post_attention_layernorm.weight")) CHECK(layer.feed_forward_norm == expected);
   }
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("a folder of safetensors with its config.json is loaded") {
   const ModelFolder folder("folder");
   folder.write("config.json", kConfig);
   folder.write("model.safetensors", safetensors_of(tensors));
-  const LlamaWeights weights = load_llama_weights(open_weights(folder.path()));
+  const ModelWeights weights = load_weights(open_weights(folder.path()));
   CHECK(floats_of(weights.layers[0].query)[130] == std::fmod(values_of(4, tensors[4].shape)[130], 128.0F));
   CHECK(weights.head.size() == kVocab * kHidden);
 }
@@ -194,7 +194,7 @@ TEST_CASE("weights of another shape than the configuration says are refused with
   config.replace(config.find("\"vocab_size\": 48"), 16, "\"vocab_size\": 50");
   folder.write("config.json", config);
   folder.write("model.safetensors", safetensors_of(tensors_of(false, false)));
-  const Problem problem = problem_of_reading([&] { load_llama_weights(open_weights(folder.path())); });
+  const Problem problem = problem_of_reading([&] { load_weights(open_weights(folder.path())); });
   CHECK(problem.code == std::string(kTensorShape));
   CHECK(problem.path == "model.embed_tokens.weight");
   CHECK(mentions(problem, "[48, 32]"));
@@ -247,10 +247,10 @@ TEST_CASE("NaN and infinity in weights are found, each tensor with its first") {
 }
 
 TEST_CASE("names outside the families have no GGUF name") {
-  CHECK(gguf_tensor_name("model.layers.12.mlp.up_proj.weight") == "blk.12.ffn_up.weight");
+  CHECK(gguf_tensor_name("model.layers.12.mlp.up_proj.weight", ModelSpec{}) == "blk.12.ffn_up.weight");
   for (const char* name : {"", "model.layers.", "model.layers..mlp.up_proj.weight", "model.layers.1",
                            "model.layers.1.x", "model.layers.x.mlp.up_proj.weight", "lm_head.bias"}) {
-    CHECK(gguf_tensor_name(name).empty());
+    CHECK(gguf_tensor_name(name, ModelSpec{}).empty());
   }
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("a later turn repeats what the model said, and finds its keys in the c
 TEST_CASE("a scenario whose model is a folder says what the same weights say when they are drawn") {
   const std::string drawn = scenario_text("num_blocks: 40", kShared);
   const ModelSpec model = parse_scenario(drawn, "drawn.yaml").model;
-  const TinyCheckpoint folder("tokens", model, random_llama_weights(model, 1));
+  const TinyCheckpoint folder("tokens", model, random_weights(model, 1));
   const std::string name = model.name;
   std::string read = drawn;
   read.replace(read.find(name), name.size(), folder.path());

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <utility>
 
 namespace servetwin {
 namespace {
@@ -40,33 +41,111 @@ class SafetensorsWriter {
   std::string data_;
 };
 
-void add_layer(const ModelSpec& spec,
-               const LlamaLayer& layer,
-               const std::string& prefix,
-               SafetensorsWriter& out) {
-  out.add(prefix + "input_layernorm.weight", layer.input_norm);
-  out.add(prefix + "self_attn.q_proj.weight", layer.query);
-  out.add(prefix + "self_attn.k_proj.weight", layer.key);
-  out.add(prefix + "self_attn.v_proj.weight", layer.value);
-  if (spec.qkv_bias) {
-    out.add(prefix + "self_attn.q_proj.bias", layer.query_bias);
-    out.add(prefix + "self_attn.k_proj.bias", layer.key_bias);
-    out.add(prefix + "self_attn.v_proj.bias", layer.value_bias);
-  }
-  out.add(prefix + "self_attn.o_proj.weight", layer.output);
-  out.add(prefix + "post_attention_layernorm.weight", layer.post_norm);
-  out.add(prefix + "mlp.gate_proj.weight", layer.gate);
-  out.add(prefix + "mlp.up_proj.weight", layer.up);
-  out.add(prefix + "mlp.down_proj.weight", layer.down);
+// Rows of both, one below the other.
+StoredMatrix above(StoredMatrix upper, const StoredMatrix& lower) {
+  upper.rows += lower.rows;
+  upper.bytes.insert(upper.bytes.end(), lower.bytes.begin(), lower.bytes.end());
+  return upper;
 }
 
-std::string safetensors_of(const ModelSpec& spec, const LlamaWeights& weights) {
+// One layer under the names of the model's family.
+class LayerWriter {
+ public:
+  LayerWriter(const ModelSpec& spec, const LayerWeights& layer, std::string prefix, SafetensorsWriter& out)
+      : spec_(spec), layer_(layer), prefix_(std::move(prefix)), out_(out) {}
+
+  void write() {
+    norm("input_layernorm.weight", layer_.attention_norm);
+    if (spec_.sandwich_norms) {
+      norm("post_attention_layernorm.weight", layer_.post_attention_norm);
+      norm("pre_feedforward_layernorm.weight", layer_.feed_forward_norm);
+      norm("post_feedforward_layernorm.weight", layer_.post_feed_forward_norm);
+    } else {
+      norm("post_attention_layernorm.weight", layer_.feed_forward_norm);
+    }
+    write_attention();
+    if (layer_.router.empty()) {
+      write_dense("mlp.", layer_.dense);
+    } else {
+      write_experts();
+    }
+  }
+
+ private:
+  bool is_family(const char* beginning) const { return spec_.arch.rfind(beginning, 0) == 0; }
+
+  void norm(const std::string& name, Weights values) {
+    for (float& value : values) value -= spec_.norm_plus_one ? 1.0F : 0.0F;
+    add(name, values);
+  }
+  template <class Values>
+  void add(const std::string& name, const Values& values) {
+    out_.add(prefix_ + name, values);
+  }
+
+  void write_attention() {
+    add("self_attn.o_proj.weight", layer_.output);
+    if (is_family("Phi3")) {
+      add("self_attn.qkv_proj.weight", above(above(layer_.query, layer_.key), layer_.value));
+      return;
+    }
+    add("self_attn.q_proj.weight", layer_.query);
+    add("self_attn.k_proj.weight", layer_.key);
+    add("self_attn.v_proj.weight", layer_.value);
+    if (spec_.qkv_bias) {
+      add("self_attn.q_proj.bias", layer_.query_bias);
+      add("self_attn.k_proj.bias", layer_.key_bias);
+      add("self_attn.v_proj.bias", layer_.value_bias);
+    }
+    if (!spec_.qk_norm) return;
+    norm("self_attn.q_norm.weight", layer_.query_norm);
+    norm("self_attn.k_norm.weight", layer_.key_norm);
+  }
+
+  void write_dense(const std::string& part, const DenseWeights& dense) {
+    add(part + "down_proj.weight", dense.down);
+    if (is_family("Phi3")) {
+      add(part + "gate_up_proj.weight", above(dense.gate, dense.up));
+      return;
+    }
+    add(part + "gate_proj.weight", dense.gate);
+    add(part + "up_proj.weight", dense.up);
+  }
+
+  void write_experts() {
+    const bool is_mixtral = is_family("Mixtral");
+    const std::string part = is_mixtral ? "block_sparse_moe." : "mlp.";
+    add(part + "gate.weight", layer_.router);
+    for (std::int64_t expert = 0; expert < spec_.moe.num_experts; ++expert) {
+      const std::string one = part + "experts." + std::to_string(expert) + '.';
+      add(one + (is_mixtral ? "w1" : "gate_proj") + ".weight", of_expert(layer_.experts.gate, expert));
+      add(one + (is_mixtral ? "w3" : "up_proj") + ".weight", of_expert(layer_.experts.up, expert));
+      add(one + (is_mixtral ? "w2" : "down_proj") + ".weight", of_expert(layer_.experts.down, expert));
+    }
+  }
+
+  StoredMatrix of_expert(const StoredMatrix& stack, std::int64_t expert) const {
+    const std::int64_t rows = stack.rows / spec_.moe.num_experts;
+    const auto size = static_cast<std::ptrdiff_t>(stack.bytes.size()) / spec_.moe.num_experts;
+    const auto begin = stack.bytes.begin() + expert * size;
+    return {stack.dtype, rows, stack.columns, {begin, begin + size}};
+  }
+
+  const ModelSpec& spec_;
+  const LayerWeights& layer_;
+  std::string prefix_;
+  SafetensorsWriter& out_;
+};
+
+std::string safetensors_of(const ModelSpec& spec, const ModelWeights& weights) {
   SafetensorsWriter out;
   out.add("model.embed_tokens.weight", weights.embedding);
-  out.add("model.norm.weight", weights.final_norm);
+  Weights final_norm = weights.final_norm;
+  for (float& value : final_norm) value -= spec.norm_plus_one ? 1.0F : 0.0F;
+  out.add("model.norm.weight", final_norm);
   if (!spec.tied_embeddings) out.add("lm_head.weight", weights.head);
   for (std::size_t i = 0; i < weights.layers.size(); ++i) {
-    add_layer(spec, weights.layers[i], "model.layers." + std::to_string(i) + '.', out);
+    LayerWriter(spec, weights.layers[i], "model.layers." + std::to_string(i) + '.', out).write();
   }
   return out.bytes();
 }
@@ -91,11 +170,17 @@ std::string config_of(const ModelSpec& spec) {
 
 }  // namespace
 
-TinyCheckpoint::TinyCheckpoint(const std::string& name, const ModelSpec& spec, const LlamaWeights& weights)
+TinyCheckpoint::TinyCheckpoint(const std::string& name, const ModelSpec& spec, const ModelWeights& weights)
+    : TinyCheckpoint(name, config_of(spec), spec, weights) {}
+
+TinyCheckpoint::TinyCheckpoint(const std::string& name,
+                               const std::string& config,
+                               const ModelSpec& spec,
+                               const ModelWeights& weights)
     : path_(std::filesystem::temp_directory_path() /
             ("servetwin_" + name + '_' + std::to_string(::getpid()))) {
   std::filesystem::create_directories(path_);
-  write("config.json", config_of(spec));
+  write("config.json", config);
   write("model.safetensors", safetensors_of(spec, weights));
 }
 

@@ -11,8 +11,13 @@ namespace servetwin {
 
 class TinyCheckpoint {
  public:
-  // Writes config.json and model.safetensors in f32. The spec's rotary embedding must be a plain one.
-  TinyCheckpoint(const std::string& name, const ModelSpec& spec, const LlamaWeights& weights);
+  // Writes config.json and model.safetensors in f32. Of a Llama or Qwen2 with a plain rotary embedding.
+  TinyCheckpoint(const std::string& name, const ModelSpec& spec, const ModelWeights& weights);
+  // Of any family: the spec is what `config` says, the text of config.json.
+  TinyCheckpoint(const std::string& name,
+                 const std::string& config,
+                 const ModelSpec& spec,
+                 const ModelWeights& weights);
   ~TinyCheckpoint();
   TinyCheckpoint(const TinyCheckpoint&) = delete;
   TinyCheckpoint& operator=(const TinyCheckpoint&) = delete;

@@ -1,4 +1,4 @@
-// Tensor names of Hugging Face and of GGUF for the Llama and Qwen families, and the order of rotated rows.
+// Tensor names of Hugging Face and of GGUF for the families that are computed, and the order of rotated rows.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace servetwin {
 
-// model.layers.3.self_attn.q_proj.weight → blk.3.attn_q.weight; empty for a name that is none of these
-// families'.
-std::string gguf_tensor_name(const std::string& hugging_face_name);
+// model.layers.3.self_attn.q_proj.weight → blk.3.attn_q.weight, for the model's family; empty for a name that
+// is none of the families'. Experts bear one name for all: model.layers.3.mlp.experts.gate_proj.weight.
+std::string gguf_tensor_name(const std::string& hugging_face_name, const ModelSpec& model);
 
 // How the rows of queries and keys are ordered within a head. Hugging Face's order has the two halves of the
 // rotated pairs one after the other; converters to GGUF put the two rows of a pair side by side for

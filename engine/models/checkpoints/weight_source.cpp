@@ -58,7 +58,7 @@ StoredMatrix WeightSource::load_matrix(const std::string& name, const Shape& sha
 }
 
 std::string WeightSource::stored_name(const std::string& name) const {
-  return metadata_ ? gguf_tensor_name(name) : name;
+  return metadata_ ? gguf_tensor_name(name, spec_) : name;
 }
 
 const TensorInfo& WeightSource::required(const std::string& name, const Shape& shape) const {

@@ -50,9 +50,9 @@ class WeightSource {
 // and its files are whole.
 WeightSource open_weights(const std::string& file_or_folder);
 
-// All weights of a Llama or Qwen2 model. Throws ConfigError by name for other families, for tensors that are
+// All weights of a model that is computed (computable.h). Throws ConfigError by name for other families, for tensors that are
 // absent or of the wrong shape, and for tensors of the checkpoint that the model would not use.
-LlamaWeights load_llama_weights(const WeightSource& source);
+ModelWeights load_weights(const WeightSource& source);
 
 // The first value of each tensor that is NaN or infinite, as problems of one ConfigError; returns how many
 // tensors were read. Tensors in formats that are not computed with are passed over.

@@ -1,41 +1,16 @@
-// If these fail, the model computes something else than Llama: its logits differ from those of Hugging Face
-// transformers, or of an implementation that agrees with it. tests/oracles/make_llama_logits.py made them.
+// If these fail, a model computes something else than its family: its logits differ from those of Hugging
+// Face transformers, or of an implementation that agrees with it. tests/oracles/make_*_logits.py made them.
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <set>
 
-#include "engine/models/config_json.h"
-#include "tests/live/live_model_rig.h"
+#include "engine/models/computable.h"
+#include "tests/live/model_oracles.h"
 #include "tests/support/catch.h"
 
 namespace servetwin {
 namespace {
 
-using Json = nlohmann::json;
 using Rows = std::vector<std::vector<float>>;
-
-struct Oracle {
-  std::string name;
-  ModelSpec spec;
-  LlamaWeights weights;
-  std::vector<TokenId> tokens;
-  Rows logits;  // by position
-};
-
-std::vector<Oracle> oracles() {
-  std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/llama_logits.json");
-  std::vector<Oracle> all;
-  for (const Json& row : Json::parse(in)) {
-    Oracle one;
-    one.name = row["name"].get<std::string>();
-    one.spec = parse_model_config(row["config"].dump(), one.name);
-    one.weights = random_llama_weights(one.spec, row["seed"].get<std::uint64_t>());
-    one.tokens = row["tokens"].get<std::vector<TokenId>>();
-    one.logits = row["logits"].get<Rows>();
-    all.push_back(std::move(one));
-  }
-  return all;
-}
 
 // The largest difference over the largest logit.
 double relative_error(const std::vector<float>& ours, const std::vector<float>& theirs) {
@@ -51,14 +26,19 @@ double relative_error(const std::vector<float>& ours, const std::vector<float>& 
 
 constexpr double kTolerance = 1e-4;
 
-TEST_CASE("the oracle has grouped, multi and single query heads, ties, biases and scaled rotary embeddings") {
-  const std::vector<Oracle> all = oracles();
-  REQUIRE(all.size() == 8);
-  for (const Oracle& one : all) CHECK(why_not_llama(one.spec).empty());
+TEST_CASE("the oracle has models of every family, and all of them are computed") {
+  std::set<std::string> families;
+  for (const ModelOracle& one : model_oracles()) {
+    CAPTURE(one.name);
+    CHECK(why_not_computed(one.spec).empty());
+    families.insert(one.spec.arch);
+  }
+  CHECK(families == std::set<std::string>{"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"});
+  CHECK(model_oracles().size() == 10);
 }
 
 TEST_CASE("logits of a whole prompt are those of the oracle") {
-  for (const Oracle& one : oracles()) {
+  for (const ModelOracle& one : model_oracles()) {
     CAPTURE(one.name);
     ModelRig rig(one.spec, one.weights, {one.tokens});
     CHECK(relative_error(rig.step({{0, 40}}).front(), one.logits[39]) <= kTolerance);
@@ -66,7 +46,7 @@ TEST_CASE("logits of a whole prompt are those of the oracle") {
 }
 
 TEST_CASE("logits of every position are those of the oracle, token by token") {
-  for (const Oracle& one : oracles()) {
+  for (const ModelOracle& one : model_oracles()) {
     CAPTURE(one.name);
     ModelRig rig(one.spec, one.weights, {one.tokens});
     double worst = 0;
@@ -78,7 +58,7 @@ TEST_CASE("logits of every position are those of the oracle, token by token") {
 }
 
 TEST_CASE("logits of chunks in mixed batches are those of the oracle") {
-  for (const Oracle& one : oracles()) {
+  for (const ModelOracle& one : model_oracles()) {
     CAPTURE(one.name);
     const std::vector<TokenId> other(one.tokens.rbegin(), one.tokens.rend());
     ModelRig rig(one.spec, one.weights, {one.tokens, other, one.tokens}, 4);

@@ -1,0 +1,186 @@
+// Fills the runner's weights by the names of each family, and accounts for every tensor of the checkpoint.
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/models/checkpoints/model_error.h"
+#include "engine/models/checkpoints/weight_source.h"
+#include "engine/models/computable.h"
+
+namespace servetwin {
+namespace {
+
+// `count` rows of a matrix, from row `first`.
+StoredMatrix rows_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count) {
+  const auto row_bytes = static_cast<std::ptrdiff_t>(matrix.view().row_bytes());
+  const auto begin = matrix.bytes.begin() + first * row_bytes;
+  return {matrix.dtype, count, matrix.columns, {begin, begin + count * row_bytes}};
+}
+
+class WeightLoader {
+ public:
+  explicit WeightLoader(const WeightSource& source) : source_(source), spec_(source.spec()) {}
+
+  ModelWeights load() {
+    const std::string reason = why_not_computed(spec_);
+    if (!reason.empty()) refuse("", reason);
+    ModelWeights weights;
+    weights.embedding = take("model.embed_tokens.weight", spec_.vocab, spec_.hidden);
+    weights.final_norm = norm("model.norm.weight", spec_.hidden);
+    if (!spec_.tied_embeddings) weights.head = take("lm_head.weight", spec_.vocab, spec_.hidden);
+    for (std::int64_t index = 0; index < spec_.layers; ++index) weights.layers.push_back(layer(index));
+    check_all_used();
+    source_.checkpoint().check_unchanged();
+    return weights;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& tensor, const std::string& reason) const {
+    fail_model(source_.checkpoint().first_file(), tensor, {kModelFamily, reason, kComputedFamilies});
+  }
+
+  bool is_family(const char* beginning) const { return spec_.arch.rfind(beginning, 0) == 0; }
+
+  LayerWeights layer(std::int64_t index) {
+    prefix_ = "model.layers." + std::to_string(index) + '.';
+    LayerWeights weights;
+    weights.attention_norm = norm(prefix_ + "input_layernorm.weight", spec_.hidden);
+    const std::string after_attention = prefix_ + "post_attention_layernorm.weight";
+    if (spec_.sandwich_norms) {
+      weights.post_attention_norm = norm(after_attention, spec_.hidden);
+      weights.feed_forward_norm = norm(prefix_ + "pre_feedforward_layernorm.weight", spec_.hidden);
+      weights.post_feed_forward_norm = norm(prefix_ + "post_feedforward_layernorm.weight", spec_.hidden);
+    } else {
+      weights.feed_forward_norm = norm(after_attention, spec_.hidden);
+    }
+    attention(weights);
+    if (layer_spec(spec_, index).has_experts) {
+      experts(weights);
+    } else {
+      weights.dense = dense(prefix_ + "mlp.", spec_.intermediate);
+    }
+    return weights;
+  }
+
+  void attention(LayerWeights& weights) {
+    const std::string attention = prefix_ + "self_attn.";
+    const std::int64_t width = spec_.heads * spec_.head_dim;
+    const std::int64_t kv_width = spec_.kv_heads * spec_.head_dim;
+    weights.output = take(attention + "o_proj.weight", spec_.hidden, width);
+    if (is_fused()) {
+      const StoredMatrix fused = take(attention + "qkv_proj.weight", width + 2 * kv_width, spec_.hidden);
+      weights.query = rows_of(fused, 0, width);
+      weights.key = rows_of(fused, width, kv_width);
+      weights.value = rows_of(fused, width + kv_width, kv_width);
+      return;
+    }
+    weights.query = take(attention + "q_proj.weight", width, spec_.hidden);
+    weights.key = take(attention + "k_proj.weight", kv_width, spec_.hidden);
+    weights.value = take(attention + "v_proj.weight", kv_width, spec_.hidden);
+    if (spec_.qkv_bias) {
+      weights.query_bias = take(attention + "q_proj.bias", width);
+      weights.key_bias = take(attention + "k_proj.bias", kv_width);
+      weights.value_bias = take(attention + "v_proj.bias", kv_width);
+    }
+    if (!spec_.qk_norm) return;
+    weights.query_norm = norm(attention + "q_norm.weight", spec_.head_dim);
+    weights.key_norm = norm(attention + "k_norm.weight", spec_.head_dim);
+  }
+
+  // Queries, keys and values in one matrix, gates above ups in another.
+  bool is_fused() const { return is_family("Phi3"); }
+
+  DenseWeights dense(const std::string& part, std::int64_t width) {
+    DenseWeights weights;
+    weights.down = take(part + "down_proj.weight", spec_.hidden, width);
+    if (is_fused()) {
+      const StoredMatrix fused = take(part + "gate_up_proj.weight", 2 * width, spec_.hidden);
+      weights.gate = rows_of(fused, 0, width);
+      weights.up = rows_of(fused, width, width);
+      return weights;
+    }
+    weights.gate = take(part + "gate_proj.weight", width, spec_.hidden);
+    weights.up = take(part + "up_proj.weight", width, spec_.hidden);
+    return weights;
+  }
+
+  void experts(LayerWeights& weights) {
+    const std::int64_t width = spec_.moe.intermediate;
+    weights.router = take(experts_part() + "gate.weight", spec_.moe.num_experts, spec_.hidden);
+    weights.experts.gate = stack("gate_proj", width, spec_.hidden);
+    weights.experts.up = stack("up_proj", width, spec_.hidden);
+    weights.experts.down = stack("down_proj", spec_.hidden, width);
+  }
+
+  std::string experts_part() const { return prefix_ + (is_family("Mixtral") ? "block_sparse_moe." : "mlp."); }
+
+  // Of one expert; Mixtral numbers its matrices.
+  std::string expert_name(std::int64_t expert, std::string matrix) const {
+    if (is_family("Mixtral")) matrix = matrix == "gate_proj" ? "w1" : matrix == "up_proj" ? "w3" : "w2";
+    return experts_part() + "experts." + std::to_string(expert) + '.' + matrix + ".weight";
+  }
+
+  // One matrix of every expert, one below the other. GGUF has them so, Hugging Face one by one.
+  StoredMatrix stack(const std::string& matrix, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t count = spec_.moe.num_experts;
+    if (source_.metadata() != nullptr) {
+      const std::string name = prefix_ + "mlp.experts." + matrix + ".weight";
+      used_.insert(source_.stored_name(name));
+      return source_.load_matrix(name, {count, rows, columns});
+    }
+    StoredMatrix stacked;
+    for (std::int64_t expert = 0; expert < count; ++expert) {
+      const std::string name = expert_name(expert, matrix);
+      const StoredMatrix one = take(name, rows, columns);
+      if (expert == 0) stacked = {one.dtype, 0, columns, {}};
+      if (one.dtype != stacked.dtype) refuse(name, "is in another format than the experts before it");
+      stacked.rows += rows;
+      stacked.bytes.insert(stacked.bytes.end(), one.bytes.begin(), one.bytes.end());
+    }
+    return stacked;
+  }
+
+  Weights take(const std::string& name, std::int64_t size) {
+    used_.insert(source_.stored_name(name));
+    return source_.load(name, {size});
+  }
+  StoredMatrix take(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    used_.insert(source_.stored_name(name));
+    return source_.load_matrix(name, {rows, columns});
+  }
+
+  // Converters to GGUF add the one that Hugging Face's code adds.
+  Weights norm(const std::string& name, std::int64_t size) {
+    Weights weights = take(name, size);
+    if (!spec_.norm_plus_one || source_.metadata() != nullptr) return weights;
+    for (float& weight : weights) weight += 1.0F;
+    return weights;
+  }
+
+  // A tensor that nothing reads is a part of the model that would be left out.
+  void check_all_used() const {
+    for (const TensorInfo& tensor : source_.checkpoint().tensors()) {
+      const bool is_used = used_.count(tensor.name) != 0;
+      const bool is_derived =
+          tensor.name.ends_with(".rotary_emb.inv_freq") || tensor.name == "rope_freqs.weight";
+      const bool is_tied_head = spec_.tied_embeddings && tensor.name == "lm_head.weight";
+      if (is_used || is_derived || is_tied_head) continue;
+      fail_model(source_.checkpoint().file_of(tensor), tensor.name,
+                 {kModelFamily, "is no tensor of a " + spec_.arch + " as this program computes it",
+                  "models without adapters or quantisation scales are supported"});
+    }
+  }
+
+  const WeightSource& source_;
+  const ModelSpec& spec_;
+  std::string prefix_;  // of the layer under way
+  std::set<std::string> used_;
+};
+
+}  // namespace
+
+ModelWeights load_weights(const WeightSource& source) { return WeightLoader(source).load(); }
+
+}  // namespace servetwin
