@@ -1,61 +1,91 @@
-// One round at a time: the members wake, each does its range, the caller waits for the last.
+// A round is a number and a gate: threads come in while it is open and take ranges until none is left; the
+// caller then closes it and waits for those inside.
 #include "kernels/thread_team.h"
+
+#include <algorithm>
 
 #include "engine/base/check.h"
 
 namespace servetwin {
+namespace {
 
-ThreadTeam::ThreadTeam(int size) {
-  CHECK_INVARIANT(size >= 1, size);
-  for (int member = 1; member < size; ++member) threads_.emplace_back([this, member] { run(member); });
+constexpr std::uint32_t kInside = (1U << 12U) - 1;  // bits that count threads
+constexpr std::uint32_t kClosed = 1U << 12U;
+constexpr std::uint32_t kRound = 1U << 13U;
+constexpr int kLooks = 4000;  // some tens of microseconds
+constexpr std::int64_t kRangesPerThread = 4;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int size) : gate_(kClosed) {
+  CHECK_INVARIANT(size >= 1 && size <= static_cast<int>(kInside), size);
+  for (int member = 1; member < size; ++member) threads_.emplace_back([this] { run(); });
 }
 
 ThreadTeam::~ThreadTeam() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  started_.notify_all();
+  stopping_ = true;
+  gate_ += kRound;
+  gate_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadTeam::work_on_part(int member) const {
-  const std::int64_t first = count_ * member / size();
-  const std::int64_t end = count_ * (member + 1) / size();
-  if (first < end) (*work_)(first, end);
-}
-
-void ThreadTeam::run(int member) {
-  std::uint64_t seen = 0;
+void ThreadTeam::take_ranges() {
   while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      started_.wait(lock, [&] { return stopping_ || round_ != seen; });
-      if (stopping_) return;
-      seen = round_;
-    }
-    work_on_part(member);
-    const std::lock_guard lock(mutex_);
-    if (--busy_ == 0) finished_.notify_one();
+    const std::int64_t first = next_.fetch_add(range_, std::memory_order_relaxed);
+    if (first >= count_) return;
+    (*work_)(first, std::min(count_, first + range_));
   }
 }
 
-void ThreadTeam::for_ranges(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& work) {
-  if (threads_.empty() || count < 2) {
+void ThreadTeam::run() {
+  int looks = 0;
+  std::uint32_t done = 0;  // the round of which nothing is left for this thread
+  while (true) {
+    std::uint32_t gate = gate_.load(std::memory_order_acquire);
+    if (stopping_) return;
+    if ((gate & kClosed) == 0 && gate / kRound != done) {
+      if (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire)) continue;
+      take_ranges();
+      done = gate / kRound;
+      gate_.fetch_sub(1, std::memory_order_release);
+      looks = 0;
+    } else if (++looks < kLooks) {
+      pause();
+    } else {
+      gate_.wait(gate, std::memory_order_acquire);
+      looks = 0;
+    }
+  }
+}
+
+void ThreadTeam::for_ranges(std::int64_t count, const Work& work, std::int64_t grain) {
+  if (threads_.empty() || count <= grain) {
     if (count > 0) work(0, count);
     return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    work_ = &work;
-    count_ = count;
-    busy_ = static_cast<int>(threads_.size());
-    ++round_;
+  const std::int64_t share = count / (size() * kRangesPerThread);
+  work_ = &work;
+  count_ = count;
+  range_ = std::max<std::int64_t>(1, (share + grain - 1) / grain) * grain;
+  next_.store(0, std::memory_order_relaxed);
+  const std::uint32_t open = (gate_.load(std::memory_order_relaxed) & ~(kClosed | kInside)) + kRound;
+  gate_.store(open, std::memory_order_release);
+  gate_.notify_all();
+  take_ranges();
+  gate_.fetch_or(kClosed, std::memory_order_acq_rel);
+  for (int looks = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++looks) {
+    if (looks < kLooks) {
+      pause();
+    } else {
+      std::this_thread::yield();
+    }
   }
-  started_.notify_all();
-  work_on_part(0);
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [this] { return busy_ == 0; });
 }
 
 }  // namespace servetwin

@@ -1,17 +1,21 @@
 // Threads that share out the rows of an operation. Who computes a row never changes its result.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace servetwin {
 
+// Rounds are microseconds long, hundreds of them a step, so a thread that waits for the next one looks for a
+// while before it sleeps. One that comes too late finds the round closed: nobody waits for a thread that the
+// system has not let run.
 class ThreadTeam {
  public:
+  using Work = std::function<void(std::int64_t first, std::int64_t end)>;
+
   // The caller is one of the `size` threads.
   explicit ThreadTeam(int size);
   ~ThreadTeam();
@@ -19,23 +23,22 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()) + 1; }
-  // Calls work(first, end) on adjacent ranges that cover [0, count) and returns when all are done. One caller
-  // at a time; `work` does not throw.
-  void for_ranges(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& work);
+  // Calls work(first, end) on ranges that cover [0, count) and begin at multiples of `grain`; returns when
+  // all are done. One caller at a time; `work` does not throw.
+  void for_ranges(std::int64_t count, const Work& work, std::int64_t grain = 1);
 
  private:
-  void run(int member);
-  void work_on_part(int member) const;
+  void run();
+  void take_ranges();
 
   std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable started_;
-  std::condition_variable finished_;
-  const std::function<void(std::int64_t, std::int64_t)>* work_ = nullptr;
+  const Work* work_ = nullptr;  // these three are constant while a round is open
   std::int64_t count_ = 0;
-  std::uint64_t round_ = 0;  // a new value tells the threads to start
-  int busy_ = 0;
-  bool stopping_ = false;
+  std::int64_t range_ = 0;
+  std::atomic<std::int64_t> next_{0};
+  // How many threads are in the round, whether it is closed, and its number.
+  std::atomic<std::uint32_t> gate_;
+  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace servetwin

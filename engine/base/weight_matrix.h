@@ -19,7 +19,9 @@ struct WeightMatrix {
     const BlockLayout layout = layout_of(dtype);
     return static_cast<std::size_t>(columns / layout.block_elements * layout.block_bytes);
   }
-  const std::byte* row(std::int64_t index) const { return data + static_cast<std::size_t>(index) * row_bytes(); }
+  const std::byte* row(std::int64_t index) const {
+    return data + static_cast<std::size_t>(index) * row_bytes();
+  }
   // Rows [first, first + count): an expert's share of a stacked tensor, a part of a fused projection.
   WeightMatrix slice(std::int64_t first, std::int64_t count) const {
     return {dtype, count, columns, row(first)};

@@ -1,22 +1,12 @@
-// Element by element.
+// The fastest inner loop of the machine.
 #include "kernels/activation/gelu_and_mul.h"
 
-#include <cmath>
+#include "kernels/vectors/dispatch.h"
 
 namespace servetwin {
-namespace {
-
-constexpr float kRootOfTwoOverPi = 0.7978845608028654F;
-constexpr float kCubic = 0.044715F;
-
-}  // namespace
 
 void gelu_and_mul(float* gate, const float* up, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const float x = gate[i];
-    const float inner = kRootOfTwoOverPi * (x + kCubic * (x * x * x));
-    gate[i] = 0.5F * x * (1.0F + std::tanh(inner)) * up[i];
-  }
+  vector_kernels().gelu_and_mul(gate, up, size);
 }
 
 }  // namespace servetwin

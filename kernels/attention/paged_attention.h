@@ -4,17 +4,23 @@
 
 #include <cstdint>
 
+#include "engine/base/dtype.h"
+#include "kernels/attention/kv_elements.h"
 #include "kernels/thread_team.h"
+#include "kernels/vectors/kernels.h"
 
 namespace servetwin {
 
-// One layer of the cache: keys and values as [blocks][block_size][kv_heads][head_dim].
+// One layer of the cache: keys and values as [blocks][block_size][kv_heads][head_dim] elements of `dtype`.
 struct PagedCache {
-  float* keys = nullptr;
-  float* values = nullptr;  // may be the keys: then a value is the beginning of its key
+  void* keys = nullptr;
+  void* values = nullptr;  // may be the keys: then a value is the beginning of its key
   std::int64_t block_size = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  DType dtype = DType::kF32;    // one of kv_dtypes
+  float* key_scales = nullptr;  // of 8-bit elements: [blocks][block_size][kv_heads]
+  float* value_scales = nullptr;
 };
 
 struct AttentionOptions {
@@ -35,8 +41,8 @@ struct RaggedRows {
   const std::int64_t* table_starts = nullptr;
 };
 
-// Writes each token's key and value, [tokens][kv_heads][head_dim], to its slot (block · block_size + offset);
-// a negative slot is left out.
+// Writes each token's key and value, [tokens][kv_heads][head_dim], to its slot (block · block_size + offset),
+// rounded to nearest, ties to even; a negative slot is left out.
 void store_keys_values(const PagedCache& cache,
                        const float* keys,
                        const float* values,
@@ -46,6 +52,15 @@ void store_keys_values(const PagedCache& cache,
 // queries: [tokens][heads][head_dim], output: [tokens][heads][value_dim]. Causal. Keys are taken in tiles at
 // fixed positions, so a query's result depends on its own keys alone.
 void paged_attention(const PagedCache& cache,
+                     const RaggedRows& rows,
+                     const AttentionOptions& options,
+                     const float* queries,
+                     float* output,
+                     ThreadTeam& team);
+
+// With inner loops that the caller chose.
+void paged_attention(const VectorKernels& kernels,
+                     const PagedCache& cache,
                      const RaggedRows& rows,
                      const AttentionOptions& options,
                      const float* queries,

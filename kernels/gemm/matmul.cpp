@@ -1,41 +1,68 @@
-// Threads share out the outputs; a row of the weights is read once for all tokens.
+// Threads share out the outputs.
 #include "kernels/gemm/matmul.h"
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
-#include "engine/base/dequantise.h"
-#include "kernels/lanes.h"
+#include "kernels/vectors/dispatch.h"
 
 namespace servetwin {
 namespace {
 
-void multiply(const Product& product, std::int64_t rows, const float* input, std::int64_t first, std::int64_t end) {
-  const std::int64_t columns = product.weight.columns;
-  std::vector<float> values(static_cast<std::size_t>(columns));
-  for (std::int64_t output = first; output < end; ++output) {
-    dequantise(product.weight.dtype, {product.weight.row(output), product.weight.row_bytes()}, values);
-    const float offset = product.bias == nullptr ? 0.0F : product.bias[output];
+// Rows of input, padded with zeros to whole parts where they are not.
+class PaddedRows {
+ public:
+  PaddedRows(std::int64_t rows, std::int64_t columns, const float* input)
+      : stride_((columns + 31) / 32 * 32), data_(input) {
+    if (stride_ == columns) return;
+    copy_.resize(static_cast<std::size_t>(rows * stride_));
     for (std::int64_t row = 0; row < rows; ++row) {
-      product.output[row * product.weight.rows + output] =
-          dot(input + row * columns, values.data(), columns) + offset;
+      std::copy_n(input + row * columns, columns, copy_.data() + row * stride_);
     }
+    data_ = copy_.data();
   }
-}
+
+  std::int64_t stride() const { return stride_; }
+  const float* data() const { return data_; }
+
+ private:
+  std::int64_t stride_;
+  const float* data_;
+  std::vector<float> copy_;
+};
 
 }  // namespace
 
-void matmul(std::span<const Product> products, std::int64_t rows, const float* input, ThreadTeam& team) {
+void matmul(const VectorKernels& kernels,
+            std::span<const Product> products,
+            std::int64_t rows,
+            const float* input,
+            ThreadTeam& team) {
   std::int64_t total = 0;
   for (const Product& product : products) total += product.weight.rows;
-  team.for_ranges(total, [&](std::int64_t first, std::int64_t end) {
+  const PaddedRows padded(rows, products.front().weight.columns, input);
+  const auto work = [&](std::int64_t first, std::int64_t end) {
+    const auto scratch =
+        std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(kPanel * padded.stride()));
     for (const Product& product : products) {
-      const std::int64_t last = std::min(end, product.weight.rows);
-      if (first < last) multiply(product, rows, input, first, last);
-      first = std::max<std::int64_t>(0, first - product.weight.rows);
-      end -= product.weight.rows;
-      if (end <= 0) return;
+      const WeightMatrix& weight = product.weight;
+      const std::int64_t from = std::max<std::int64_t>(0, first);
+      const std::int64_t to = std::min(end, weight.rows);
+      if (from < to) {
+        kernels.multiply({weight.dtype, weight.data, weight.row_bytes(), weight.columns, product.bias,
+                          padded.data(), padded.stride(), rows, from, to, product.output, weight.rows,
+                          scratch.get()});
+      }
+      first -= weight.rows;
+      end -= weight.rows;
     }
-  });
+  };
+  team.for_ranges(total, work, kPanel);
+}
+
+void matmul(std::span<const Product> products, std::int64_t rows, const float* input, ThreadTeam& team) {
+  matmul(vector_kernels(), products, rows, input, team);
 }
 
 void matmul(const Product& product, std::int64_t rows, const float* input, ThreadTeam& team) {

@@ -6,6 +6,7 @@
 
 #include "engine/base/weight_matrix.h"
 #include "kernels/thread_team.h"
+#include "kernels/vectors/kernels.h"
 
 namespace servetwin {
 
@@ -21,5 +22,11 @@ struct Product {
 void matmul(const Product& product, std::int64_t rows, const float* input, ThreadTeam& team);
 // Several products with one input: the threads meet once.
 void matmul(std::span<const Product> products, std::int64_t rows, const float* input, ThreadTeam& team);
+// With inner loops that the caller chose.
+void matmul(const VectorKernels& kernels,
+            std::span<const Product> products,
+            std::int64_t rows,
+            const float* input,
+            ThreadTeam& team);
 
 }  // namespace servetwin

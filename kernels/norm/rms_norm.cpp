@@ -1,18 +1,14 @@
 // Row by row; the sum of squares runs in the fixed order of lanes.h.
 #include "kernels/norm/rms_norm.h"
 
-#include <cmath>
-
-#include "kernels/lanes.h"
+#include "kernels/vectors/dispatch.h"
 
 namespace servetwin {
 
 void rms_norm(const RmsNormOptions& options, const float* input, const float* weight, float* output) {
   const std::int64_t width = options.width;
   for (std::int64_t row = 0; row < options.rows; ++row, input += width, output += width) {
-    const float mean = dot(input, input, width) / static_cast<float>(width);
-    const float scale = 1.0F / std::sqrt(mean + options.epsilon);
-    for (std::int64_t i = 0; i < width; ++i) output[i] = input[i] * scale * weight[i];
+    vector_kernels().rms_norm(input, weight, options.epsilon, output, width);
   }
 }
 
