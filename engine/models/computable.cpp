@@ -21,11 +21,17 @@ constexpr std::array kFamilies = {
     Family{"LlamaForCausalLM"},
     Family{"Qwen2ForCausalLM", true},
     Family{"Qwen3ForCausalLM", true, true},
+    Family{"Qwen3MoeForCausalLM", true, true, true},
+    Family{"MistralForCausalLM", true},
+    Family{"MixtralForCausalLM", true, false, true},
+    Family{"Phi3ForCausalLM", true},
+    Family{"Gemma3ForCausalLM", true, true},
 };
 
 }  // namespace
 
-const char* const kComputedFamilies = "Llama, Qwen2 and Qwen3 models run";
+const char* const kComputedFamilies =
+    "Llama, Qwen2, Qwen3 (with experts too), Mistral, Mixtral, Phi-3 and Gemma 3 (text) run";
 
 std::string why_not_computed(const ModelSpec& spec) {
   const auto family = std::find_if(kFamilies.begin(), kFamilies.end(),

@@ -22,7 +22,16 @@ COMMON = {"input_layernorm.weight": 0, "self_attn.q_proj.weight": 1, "self_attn.
           "self_attn.v_proj.weight": 3, "self_attn.q_proj.bias": 4, "self_attn.k_proj.bias": 5,
           "self_attn.v_proj.bias": 6, "self_attn.o_proj.weight": 7, "post_attention_layernorm.weight": 8,
           "mlp.gate_proj.weight": 9, "mlp.up_proj.weight": 10, "mlp.down_proj.weight": 11}
-OTHERS = {"self_attn.q_norm.weight": 0, "self_attn.k_norm.weight": 1}
+OTHERS = {"self_attn.q_norm.weight": 0, "self_attn.k_norm.weight": 1, "mlp.gate.weight": 4,
+          "block_sparse_moe.gate.weight": 4, "mlp.gate.e_score_correction_bias": 5,
+          "mlp.shared_experts.gate_proj.weight": 9, "mlp.shared_experts.up_proj.weight": 10,
+          "mlp.shared_experts.down_proj.weight": 11, "self_attn.q_a_proj.weight": 12,
+          "self_attn.q_a_layernorm.weight": 13, "self_attn.kv_a_proj_with_mqa.weight": 14,
+          "self_attn.kv_a_layernorm.weight": 15, "self_attn.kv_b_proj.weight": 16}
+EXPERT = {"w1": 6, "gate_proj": 6, "w3": 7, "up_proj": 7, "w2": 8, "down_proj": 8}
+# Where a layer has four norms, the name that others give to the second of two means another.
+SANDWICH = {"pre_feedforward_layernorm.weight": 8, "post_attention_layernorm.weight": 2 ** 20 + 2,
+            "post_feedforward_layernorm.weight": 2 ** 20 + 3}
 WHOLE = {"model.embed_tokens.weight": 0, "model.norm.weight": 1, "lm_head.weight": 2}
 
 
@@ -34,7 +43,8 @@ class Maker:
 
     def draw(self, number, shape, is_norm=False, is_bias=False):
         if is_norm:
-            return uniform(self.seed, number, shape, 1.0, 0.1)
+            values = uniform(self.seed, number, shape, 1.0, 0.1)
+            return values - np.float32(1) if self.config["architectures"][0].startswith("Gemma3") else values
         spread = 0.1 if is_bias else 1.0 if number == 0 else math.sqrt(3.0 / shape[-1])
         return uniform(self.seed, number, shape, 0.0, spread)
 
@@ -46,8 +56,37 @@ class Maker:
         return self.in_layer(int(layer), rest, shape)
 
     def in_layer(self, layer, rest, shape):
-        number = 16 * (layer + 1) + COMMON[rest] if rest in COMMON else 2 ** 20 + 32 * (layer + 1) + OTHERS[rest]
-        return self.draw(number, shape, "norm" in rest, rest.endswith("bias"))
+        if rest == "self_attn.q_b_proj.weight":
+            rest = "self_attn.q_proj.weight"
+        if rest in ("self_attn.qkv_proj.weight", "mlp.gate_up_proj.weight"):
+            return self.fused(layer, rest, shape)
+        if ".experts." in rest:
+            _, expert, matrix, _ = rest.rsplit(".", 3)
+            return self.expert(layer, int(expert), EXPERT[matrix], shape)
+        return self.draw(self.number(layer, rest), shape, "norm" in rest, "bias" in rest)
+
+    def number(self, layer, rest):
+        common, others = 16 * (layer + 1), 32 * (layer + 1)
+        if self.config["architectures"][0].startswith("Gemma3") and rest in SANDWICH:
+            number = SANDWICH[rest]
+            return number + (others if number >= 2 ** 20 else common)
+        return common + COMMON[rest] if rest in COMMON else 2 ** 20 + others + OTHERS[rest]
+
+    def fused(self, layer, rest, shape):
+        c = self.config
+        dim = c["hidden_size"] // c["num_attention_heads"]
+        kv = c["num_key_value_heads"] * dim
+        inter = c["intermediate_size"]
+        parts = ([("self_attn.q_proj.weight", c["hidden_size"]), ("self_attn.k_proj.weight", kv),
+                  ("self_attn.v_proj.weight", kv)] if "qkv" in rest
+                 else [("mlp.gate_proj.weight", inter), ("mlp.up_proj.weight", inter)])
+        return np.concatenate([self.draw(self.number(layer, name), (rows, shape[1])) for name, rows in parts])
+
+    def expert(self, layer, expert, place, shape):
+        count = self.config.get("num_local_experts") or self.config.get("num_experts") or \
+            self.config["n_routed_experts"]
+        stack = self.draw(2 ** 20 + 32 * (layer + 1) + place, (count * shape[0], shape[1]))
+        return stack[expert * shape[0]:(expert + 1) * shape[0]]
 
 
 def logits_of(config, seed, tokens):
@@ -60,8 +99,10 @@ def logits_of(config, seed, tokens):
                for name, value in model.state_dict().items() if not (tied and name == "lm_head.weight")}
     missing = model.load_state_dict(weights, strict=False)
     assert not missing.unexpected_keys and set(missing.missing_keys) <= {"lm_head.weight"}, missing
+    # Gemma 3's code reads the cap of its scores and does not hand it on; its attention takes it.
+    cap = {"softcap": config["attn_logit_softcapping"]} if "attn_logit_softcapping" in config else {}
     with torch.no_grad():
-        return model(torch.tensor([tokens]), use_cache=False).logits[0].numpy()
+        return model(torch.tensor([tokens]), use_cache=False, **cap).logits[0].numpy()
 
 
 def config(arch, **changes):
@@ -72,10 +113,36 @@ def config(arch, **changes):
     return c
 
 
+PHI = {"pad_token_id": 0}
+LONG = {"type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.3, 1.4, 1.5],
+        "long_factor": [1.0, 1.5, 2.5, 4.0, 8.0, 12.0]}
+GEMMA = {"head_dim": 16, "sliding_window": 8, "rope_local_base_freq": 500.0, "query_pre_attn_scalar": 20,
+         "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True}
 MODELS = [
     ("qwen3", config("Qwen3ForCausalLM", head_dim=20, rope_theta=1000000.0)),
     ("qwen3, tied, one KV head", config("Qwen3ForCausalLM", head_dim=8, num_key_value_heads=1,
                                         tie_word_embeddings=True)),
+    ("qwen3, upper layer with a window", config("Qwen3ForCausalLM", head_dim=12, sliding_window=9,
+                                                use_sliding_window=True, max_window_layers=1)),
+    ("mistral, window", config("MistralForCausalLM", sliding_window=8)),
+    ("mistral, no window, own head length", config("MistralForCausalLM", sliding_window=None, head_dim=16)),
+    ("phi3", config("Phi3ForCausalLM", sliding_window=16, **PHI)),
+    ("phi3, partly rotated", config("Phi3ForCausalLM", partial_rotary_factor=0.5, num_attention_heads=3,
+                                    num_key_value_heads=1, **PHI)),
+    ("phi3, long", config("Phi3ForCausalLM", original_max_position_embeddings=32, rope_scaling=LONG, **PHI)),
+    ("phi3, short", config("Phi3ForCausalLM", original_max_position_embeddings=256, rope_scaling=LONG, **PHI)),
+    ("mixtral", config("MixtralForCausalLM", num_local_experts=5, num_experts_per_tok=2,
+                       sliding_window=None)),
+    ("qwen3-moe", config("Qwen3MoeForCausalLM", head_dim=12, num_experts=8, num_experts_per_tok=3,
+                         moe_intermediate_size=24, norm_topk_prob=True)),
+    ("qwen3-moe, shares of all", config("Qwen3MoeForCausalLM", head_dim=12, num_experts=6,
+                                        num_experts_per_tok=2, moe_intermediate_size=24,
+                                        norm_topk_prob=False)),
+    ("gemma3", config("Gemma3ForCausalLM", sliding_window_pattern=3, num_hidden_layers=6, **GEMMA)),
+    ("gemma3, caps, one layer in two, scaled", config(
+        "Gemma3ForCausalLM", num_hidden_layers=2, attn_logit_softcapping=2.0, final_logit_softcapping=5.0,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_scaling={"rope_type": "linear", "factor": 8.0}, **GEMMA)),
 ]
 
 
