@@ -1,8 +1,12 @@
 // If these fail, tokens go to other experts than their router chose, or with other weights.
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <vector>
 
+#include "engine/base/rng.h"
 #include "kernels/activation/gelu_and_mul.h"
+#include "kernels/moe/grouped_experts.h"
 #include "kernels/moe/router.h"
 #include "tests/support/catch.h"
 
@@ -58,6 +62,60 @@ TEST_CASE("only experts of the best groups are chosen, by the largest or the two
   CHECK(routed(options, logits).ids == std::vector<std::int32_t>{3, 2});
   options.top_groups = 2;
   CHECK(routed(options, logits).ids == std::vector<std::int32_t>{0, 3});
+}
+
+std::vector<float> noise(std::uint64_t entity, std::size_t size) {
+  std::vector<float> values;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    values.push_back(static_cast<float>(2.0 * draw_unit({9, Stream::kTest, entity}, i) - 1.0));
+  }
+  return values;
+}
+
+WeightMatrix view(const std::vector<float>& values, std::int64_t columns) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
+  return {DType::kF32, static_cast<std::int64_t>(values.size()) / columns, columns, bytes.data()};
+}
+
+TEST_CASE("a token gets the weighted sum of its experts, with the same bits alone and in a batch") {
+  constexpr std::int64_t kHidden = 5;
+  constexpr std::int64_t kWidth = 3;
+  const std::vector<float> gate = noise(1, 4 * kWidth * kHidden);
+  const std::vector<float> up = noise(2, 4 * kWidth * kHidden);
+  const std::vector<float> down = noise(3, 4 * kHidden * kWidth);
+  const ExpertWeights weights{view(gate, kHidden), view(up, kHidden), view(down, kWidth), 4};
+  const std::vector<float> input = noise(4, 3 * kHidden);
+  const std::vector<std::int32_t> ids{2, 0, 0, 3, 2, 0};
+  const std::vector<float> shares{0.7F, 0.3F, 1.5F, 0.5F, 0.1F, 0.2F};
+  ThreadTeam team(2);
+  std::vector<float> output(input.size());
+  grouped_experts(weights, {3, 2, ids.data(), shares.data()}, input.data(), output.data(), team);
+  for (std::size_t token = 0; token < 3; ++token) {
+    const float* x = input.data() + token * kHidden;
+    std::vector<double> expected(kHidden, 0.0);
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+      const auto expert = static_cast<std::size_t>(ids[token * 2 + slot]);
+      for (std::size_t w = 0; w < kWidth; ++w) {
+        double g = 0;
+        double u = 0;
+        for (std::size_t i = 0; i < kHidden; ++i) {
+          g += static_cast<double>(gate[(expert * kWidth + w) * kHidden + i] * x[i]);
+          u += static_cast<double>(up[(expert * kWidth + w) * kHidden + i] * x[i]);
+        }
+        const double inner = g / (1 + std::exp(-g)) * u * static_cast<double>(shares[token * 2 + slot]);
+        for (std::size_t i = 0; i < kHidden; ++i)
+          expected[i] += inner * static_cast<double>(down[(expert * kHidden + i) * kWidth + w]);
+      }
+    }
+    std::vector<float> alone(kHidden);
+    grouped_experts(weights, {1, 2, ids.data() + token * 2, shares.data() + token * 2}, x, alone.data(),
+                    team);
+    for (std::size_t i = 0; i < kHidden; ++i) {
+      CHECK(static_cast<double>(output[token * kHidden + i]) ==
+            Approx(expected[i]).epsilon(1e-4).margin(1e-5));
+      CHECK(output[token * kHidden + i] == alone[i]);
+    }
+  }
 }
 
 TEST_CASE("gelu_and_mul gates by the tanh form") {

@@ -210,7 +210,7 @@ TEST_CASE("a tensor that is missing, and one that nothing would use, are refused
   CHECK(code(gguf_bytes("llama", tensors)) == kModelFamily);
   tensors.back() = {"model.layers.2.mlp.up_proj.weight", {kInner, kHidden}};
   CHECK(code(gguf_bytes("llama", tensors)) == kModelFamily);
-  CHECK(code(gguf_bytes("phi3", tensors_of(true, false))) == kModelFamily);
+  CHECK(code(gguf_bytes("qwen3", tensors_of(true, false))) == kModelFamily);
 }
 
 TEST_CASE("weights in a format that is not computed with are refused by name") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ class SpecReader {
     read_attention();
     read_experts();
     read_rope();
+    if (is_arch("gemma3")) read_gemma();
     model_.dtype = main_dtype();
     const std::string problem = problem_of(model_);
     if (!problem.empty()) fail(kCodeInconsistent, "", problem);
@@ -69,6 +71,7 @@ class SpecReader {
     fail_model(metadata_.file(), key, {code, std::move(message), std::move(remedy)});
   }
 
+  bool is_arch(const char* name) const { return prefix_ == std::string(name) + '.'; }
   bool has(const char* tensor) const { return gguf_.checkpoint.find(tensor) != nullptr; }
   std::string key(const char* name) const { return prefix_ + name; }
 
@@ -163,7 +166,8 @@ class SpecReader {
                "; different lengths are not supported");
     }
     const std::int64_t rotated = count("rope.dimension_count", model_.head_dim);
-    if (rotated != model_.head_dim) {
+    model_.rope.rotated_dim = rotated;
+    if (rotated != model_.head_dim && !is_arch("phi3")) {
       fail(kModelFamily, key("rope.dimension_count"),
            "is " + std::to_string(rotated) + " of heads of " + std::to_string(model_.head_dim) +
                "; partly rotated heads are not supported");
@@ -197,6 +201,32 @@ class SpecReader {
     moe.intermediate = count("expert_feed_forward_length", model_.intermediate);
     moe.shared_experts = count("expert_shared_count", 0);
     moe.first_dense_layers = count("leading_dense_block_count", 0);
+    moe.renormalised = true;
+    if (!is_arch("deepseek2")) return;
+    model_.not_computed = "a DeepSeek model in GGUF, which splits its latent matrices, is not supported yet";
+    moe.renormalised = metadata_.flag(key("expert_weights_norm")).value_or(false);
+    moe.factor = positive("expert_weights_scale", 1);
+    moe.sigmoid = count("expert_gating_func", 1) == 2;
+    moe.groups = std::max<std::int64_t>(1, count("expert_group_count", 1));
+    moe.top_groups = std::max<std::int64_t>(1, count("expert_group_used_count", 1));
+  }
+
+  // The published models' figures, where their files leave them out: one layer in six sees everything, and
+  // scores are scaled by the head's length but for the largest model.
+  void read_gemma() {
+    constexpr std::int64_t kLayersOfLargest = 62;
+    const std::int64_t period = count("attention.sliding_window_pattern", 6);
+    for (std::int64_t layer = 0; layer < model_.layers && model_.sliding_window; ++layer) {
+      model_.full_attention.push_back(period > 0 && (layer + 1) % period == 0);
+    }
+    const bool is_largest = model_.layers == kLayersOfLargest;
+    const std::int64_t scaled = is_largest ? model_.hidden / model_.heads : model_.head_dim;
+    model_.attention_scale = 1 / std::sqrt(static_cast<double>(scaled));
+    model_.embedding_scale = std::sqrt(static_cast<double>(model_.hidden));
+    model_.rope.local_theta = positive("rope.freq_base_swa", 10'000);
+    model_.sandwich_norms = true;
+    model_.norm_plus_one = true;
+    model_.activation = Activation::kGeluTanh;
   }
 
   void read_rope() {
