@@ -1,6 +1,7 @@
-// Memory of the KV cache: every block of every layer, in f32.
+// Memory of the KV cache: every block of every layer, in one number format.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,21 +13,27 @@ namespace servetwin {
 
 class KvPool {
  public:
-  KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size);
+  // `dtype` is one of kv_elements.h.
+  KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype = DType::kF32);
 
   PagedCache layer(std::int64_t index);
   std::int64_t block_size() const { return block_size_; }
   std::int64_t slots() const { return slots_; }
-  static Bytes bytes(const ModelSpec& spec, Blocks num_blocks, Tokens block_size);
+  Bytes bytes() const;
+  // Of a pool that is not there yet.
+  static Bytes bytes(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype);
 
  private:
   std::int64_t kv_heads_;
   std::int64_t head_dim_;
   std::int64_t block_size_;
   std::int64_t slots_;
-  std::int64_t per_layer_;
-  std::vector<float> keys_;  // [layer][block][offset][kv head][head_dim]
-  std::vector<float> values_;
+  std::int64_t per_layer_;  // vectors
+  DType dtype_;
+  std::vector<std::byte> keys_;    // [layer][block][offset][kv head][head_dim]
+  std::vector<std::byte> values_;  // empty: values are beginnings of keys
+  std::vector<float> key_scales_;  // [layer][block][offset][kv head]; empty without scales
+  std::vector<float> value_scales_;
 };
 
 }  // namespace servetwin

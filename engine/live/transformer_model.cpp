@@ -14,7 +14,12 @@ TransformerModel::TransformerModel(const ModelSpec& spec,
                                    const ModelWeights& weights,
                                    Tokens longest,
                                    int threads)
-    : spec_(spec), weights_(weights), attention_(spec_, longest), feed_forward_(spec_), team_(threads) {
+    : spec_(spec),
+      weights_(weights),
+      attention_(spec_, longest),
+      latent_attention_(spec_, longest),
+      feed_forward_(spec_),
+      team_(threads) {
   const std::string reason = why_not_computed(spec);
   CHECK_INVARIANT(reason.empty(), reason);
 }
@@ -52,7 +57,11 @@ void TransformerModel::run_layer(std::int64_t index, const StepContext& step, co
   const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(index)];
   const LayerSpec layer = layer_spec(spec_, index);
   add_and_normalise(weights.attention_norm);
-  attention_.run(weights, layer, step, cache, hidden_);
+  if (spec_.is_mla()) {
+    latent_attention_.run(weights, step, cache, hidden_);
+  } else {
+    attention_.run(weights, layer, step, cache, hidden_);
+  }
   if (spec_.sandwich_norms) normalise(weights.post_attention_norm);
   add_and_normalise(weights.feed_forward_norm);
   feed_forward_.run(weights, layer, step, hidden_);

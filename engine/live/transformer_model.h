@@ -8,6 +8,7 @@
 #include "engine/live/attention_part.h"
 #include "engine/live/feed_forward_part.h"
 #include "engine/live/kv_pool.h"
+#include "engine/live/latent_attention_part.h"
 #include "engine/live/step_batch.h"
 #include "engine/models/weights.h"
 #include "kernels/norm/rms_norm.h"
@@ -40,6 +41,7 @@ class TransformerModel {
   ModelSpec spec_;
   const ModelWeights& weights_;
   AttentionPart attention_;
+  LatentAttentionPart latent_attention_;
   FeedForwardPart feed_forward_;
   ThreadTeam team_;
   RmsNormOptions norm_;

@@ -26,12 +26,14 @@ constexpr std::array kFamilies = {
     Family{"MixtralForCausalLM", true, false, true},
     Family{"Phi3ForCausalLM", true},
     Family{"Gemma3ForCausalLM", true, true},
+    Family{"DeepseekV2ForCausalLM", false, false, true, true},
+    Family{"DeepseekV3ForCausalLM", false, false, true, true},
 };
 
 }  // namespace
 
 const char* const kComputedFamilies =
-    "Llama, Qwen2, Qwen3 (with experts too), Mistral, Mixtral, Phi-3 and Gemma 3 (text) run";
+    "Llama, Qwen2, Qwen3 (with experts too), Mistral, Mixtral, Phi-3, Gemma 3 (text), DeepSeek-V2 and V3 run";
 
 std::string why_not_computed(const ModelSpec& spec) {
   const auto family = std::find_if(kFamilies.begin(), kFamilies.end(),

@@ -93,6 +93,7 @@ class LayerMaker {
     latent.key_norm = norm(others_ + 15, mla.kv_lora_rank);
     latent.key_up =
         matrix(others_ + 16, spec_.heads * (mla.qk_nope_head_dim + mla.v_head_dim), mla.kv_lora_rank);
+    latent.absorbed = absorbed_keys(spec_, latent.key_up);
   }
 
   void make_experts(LayerWeights& weights) const {

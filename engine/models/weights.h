@@ -22,7 +22,12 @@ struct LatentWeights {
   StoredMatrix key_down;    // [kv_lora_rank + qk_rope_head_dim][hidden]
   Weights key_norm;         // [kv_lora_rank]
   StoredMatrix key_up;      // [heads · (qk_nope_head_dim + v_head_dim)][kv_lora_rank]
+  StoredMatrix
+      absorbed;  // of key_up, each head's rows of keys turned: [heads · kv_lora_rank][qk_nope_head_dim]
 };
+
+// `absorbed` from `key_up`, in f32.
+StoredMatrix absorbed_keys(const ModelSpec& spec, const StoredMatrix& key_up);
 
 struct LayerWeights {
   Weights attention_norm;  // [hidden]

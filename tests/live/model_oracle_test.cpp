@@ -35,8 +35,9 @@ TEST_CASE("the oracle has models of every family, and all of them are computed")
   }
   CHECK(families == std::set<std::string>{"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
                                           "Qwen3MoeForCausalLM", "MistralForCausalLM", "MixtralForCausalLM",
-                                          "Phi3ForCausalLM", "Gemma3ForCausalLM"});
-  CHECK(model_oracles().size() == 22);
+                                          "Phi3ForCausalLM", "Gemma3ForCausalLM", "DeepseekV2ForCausalLM",
+                                          "DeepseekV3ForCausalLM"});
+  CHECK(model_oracles().size() == 26);
 }
 
 TEST_CASE("logits of a whole prompt are those of the oracle") {

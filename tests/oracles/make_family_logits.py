@@ -118,6 +118,12 @@ LONG = {"type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.3, 1.4, 1.5],
         "long_factor": [1.0, 1.5, 2.5, 4.0, 8.0, 12.0]}
 GEMMA = {"head_dim": 16, "sliding_window": 8, "rope_local_base_freq": 500.0, "query_pre_attn_scalar": 20,
          "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True}
+DEEPSEEK = {"num_key_value_heads": 4, "kv_lora_rank": 20, "q_lora_rank": 28, "qk_nope_head_dim": 10,
+            "qk_rope_head_dim": 6, "v_head_dim": 14, "n_routed_experts": 8, "num_experts_per_tok": 3,
+            "moe_intermediate_size": 24, "n_shared_experts": 2, "first_k_dense_replace": 1,
+            "routed_scaling_factor": 2.5, "num_hidden_layers": 3}
+MSCALE = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "mscale": 1.0,
+          "mscale_all_dim": 0.7, "beta_fast": 32, "beta_slow": 1}
 MODELS = [
     ("qwen3", config("Qwen3ForCausalLM", head_dim=20, rope_theta=1000000.0)),
     ("qwen3, tied, one KV head", config("Qwen3ForCausalLM", head_dim=8, num_key_value_heads=1,
@@ -143,6 +149,13 @@ MODELS = [
         "Gemma3ForCausalLM", num_hidden_layers=2, attn_logit_softcapping=2.0, final_logit_softcapping=5.0,
         layer_types=["sliding_attention", "full_attention"],
         rope_scaling={"rope_type": "linear", "factor": 8.0}, **GEMMA)),
+    ("deepseek-v2, greedy", config("DeepseekV2ForCausalLM", topk_method="greedy",
+                                   n_group=1, topk_group=1, **(DEEPSEEK | {"q_lora_rank": None}))),
+    ("deepseek-v2, groups", config("DeepseekV2ForCausalLM", topk_method="group_limited_greedy", n_group=4,
+                                   topk_group=2, **(DEEPSEEK | {"routed_scaling_factor": 16.0}))),
+    ("deepseek-v3", config("DeepseekV3ForCausalLM", n_group=4, topk_group=2, norm_topk_prob=True, **DEEPSEEK)),
+    ("deepseek-v3, yarn", config("DeepseekV3ForCausalLM", n_group=1, topk_group=1, norm_topk_prob=True,
+                                 rope_scaling=MSCALE, **DEEPSEEK)),
 ]
 
 

@@ -63,7 +63,11 @@ class LayerWriter {
     } else {
       norm("post_attention_layernorm.weight", layer_.feed_forward_norm);
     }
-    write_attention();
+    if (spec_.is_mla()) {
+      write_latent_attention();
+    } else {
+      write_attention();
+    }
     if (layer_.router.empty()) {
       write_dense("mlp.", layer_.dense);
     } else {
@@ -102,6 +106,20 @@ class LayerWriter {
     norm("self_attn.k_norm.weight", layer_.key_norm);
   }
 
+  void write_latent_attention() {
+    const LatentWeights& latent = layer_.latent;
+    const bool is_direct = latent.query_down.empty();
+    add(is_direct ? "self_attn.q_proj.weight" : "self_attn.q_b_proj.weight", layer_.query);
+    if (!is_direct) {
+      add("self_attn.q_a_proj.weight", latent.query_down);
+      add("self_attn.q_a_layernorm.weight", latent.query_norm);
+    }
+    add("self_attn.kv_a_proj_with_mqa.weight", latent.key_down);
+    add("self_attn.kv_a_layernorm.weight", latent.key_norm);
+    add("self_attn.kv_b_proj.weight", latent.key_up);
+    add("self_attn.o_proj.weight", layer_.output);
+  }
+
   void write_dense(const std::string& part, const DenseWeights& dense) {
     add(part + "down_proj.weight", dense.down);
     if (is_family("Phi3")) {
@@ -116,6 +134,8 @@ class LayerWriter {
     const bool is_mixtral = is_family("Mixtral");
     const std::string part = is_mixtral ? "block_sparse_moe." : "mlp.";
     add(part + "gate.weight", layer_.router);
+    if (spec_.moe.sigmoid) add(part + "gate.e_score_correction_bias", layer_.router_correction);
+    if (spec_.moe.shared_experts > 0) write_dense(part + "shared_experts.", layer_.shared);
     for (std::int64_t expert = 0; expert < spec_.moe.num_experts; ++expert) {
       const std::string one = part + "experts." + std::to_string(expert) + '.';
       add(one + (is_mixtral ? "w1" : "gate_proj") + ".weight", of_expert(layer_.experts.gate, expert));

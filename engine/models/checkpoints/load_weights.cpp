@@ -55,7 +55,11 @@ class WeightLoader {
     } else {
       weights.feed_forward_norm = norm(after_attention, spec_.hidden);
     }
-    attention(weights);
+    if (spec_.is_mla()) {
+      latent_attention(weights);
+    } else {
+      attention(weights);
+    }
     if (layer_spec(spec_, index).has_experts) {
       experts(weights);
     } else {
@@ -89,6 +93,28 @@ class WeightLoader {
     weights.key_norm = norm(attention + "k_norm.weight", spec_.head_dim);
   }
 
+  void latent_attention(LayerWeights& weights) {
+    const std::string attention = prefix_ + "self_attn.";
+    const MlaSpec& mla = spec_.mla;
+    LatentWeights& latent = weights.latent;
+    const std::int64_t width = spec_.heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
+    if (mla.q_lora_rank > 0) {
+      latent.query_down = take(attention + "q_a_proj.weight", mla.q_lora_rank, spec_.hidden);
+      latent.query_norm = take(attention + "q_a_layernorm.weight", mla.q_lora_rank);
+      weights.query = take(attention + "q_b_proj.weight", width, mla.q_lora_rank);
+    } else {
+      weights.query = take(attention + "q_proj.weight", width, spec_.hidden);
+    }
+    const std::int64_t rank = mla.kv_lora_rank;
+    latent.key_down =
+        take(attention + "kv_a_proj_with_mqa.weight", rank + mla.qk_rope_head_dim, spec_.hidden);
+    latent.key_norm = take(attention + "kv_a_layernorm.weight", rank);
+    latent.key_up =
+        take(attention + "kv_b_proj.weight", spec_.heads * (mla.qk_nope_head_dim + mla.v_head_dim), rank);
+    latent.absorbed = absorbed_keys(spec_, latent.key_up);
+    weights.output = take(attention + "o_proj.weight", spec_.hidden, spec_.heads * mla.v_head_dim);
+  }
+
   // Queries, keys and values in one matrix, gates above ups in another.
   bool is_fused() const { return is_family("Phi3"); }
 
@@ -112,6 +138,13 @@ class WeightLoader {
     weights.experts.gate = stack("gate_proj", width, spec_.hidden);
     weights.experts.up = stack("up_proj", width, spec_.hidden);
     weights.experts.down = stack("down_proj", spec_.hidden, width);
+    if (spec_.moe.sigmoid) {
+      weights.router_correction =
+          take(experts_part() + "gate.e_score_correction_bias", spec_.moe.num_experts);
+    }
+    if (spec_.moe.shared_experts > 0) {
+      weights.shared = dense(experts_part() + "shared_experts.", spec_.moe.shared_experts * width);
+    }
   }
 
   std::string experts_part() const { return prefix_ + (is_family("Mixtral") ? "block_sparse_moe." : "mlp."); }
