@@ -29,6 +29,8 @@ void ServedModel::declare(Arguments& arguments) {
   arguments.option("--kv-memory", "SIZE", kv_memory_, "Memory for keys and values, such as 512MiB.");
   arguments.option("--num-blocks", "N", num_blocks_,
                    "The same as a number of blocks; one of both is needed.");
+  arguments.option("--kv-dtype", "TYPE", kv_dtype_,
+                   "Number format of keys and values: f32 (default), f16, bf16, i8 or f8e4m3.");
   arguments.option("--block-size", "N", block_size_, "Tokens in a block; by default 16.");
   arguments.option("--max-model-len", "N", max_model_len_,
                    "Prompt and answer together; by default what model and cache allow.");
@@ -39,7 +41,13 @@ void ServedModel::declare(Arguments& arguments) {
   arguments.option("--seed", "N", seed_, "Of drawn weights, and of answers without a seed; by default 1.");
 }
 
-Blocks ServedModel::num_blocks(const EngineConfig& engine) const {
+DType ServedModel::kv_dtype() const {
+  const auto type = dtype_from_name(kv_dtype_);
+  if (type && is_kv_dtype(*type)) return *type;
+  throw UsageError(fmt::format("servetwin serve: --kv-dtype takes {}, not {}", kKvDtypeNames, kv_dtype_));
+}
+
+Blocks ServedModel::num_blocks(const LiveEngineOptions& options) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 24U;
   if (num_blocks_.empty() == kv_memory_.empty()) {
     throw UsageError(
@@ -48,7 +56,8 @@ Blocks ServedModel::num_blocks(const EngineConfig& engine) const {
   }
   if (kv_memory_.empty()) return Blocks{serve_number("--num-blocks", num_blocks_, 2, kMost)};
   const auto memory = parse_bytes(kv_memory_);
-  const Bytes one = KvPool::bytes(named_model(model_), Blocks{1}, engine.block_size);
+  const Bytes one =
+      KvPool::bytes(named_model(model_), Blocks{1}, options.engine.block_size, options.kv_dtype);
   if (memory && *memory.value >= one * 2 && *memory.value / one <= kMost) return Blocks{*memory.value / one};
   throw UsageError(
       fmt::format("servetwin serve: --kv-memory takes a size such as 512MiB, at least {} for two "
@@ -71,20 +80,21 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
   if (!max_model_len_.empty()) {
     engine.max_model_len = Tokens{serve_number("--max-model-len", max_model_len_, 2, std::int64_t{1} << 32U)};
   }
-  engine.num_blocks = num_blocks(engine);
+  options.kv_dtype = kv_dtype();
+  engine.num_blocks = num_blocks(options);
   return options;
 }
 
 std::string ServedModel::describe(const LiveEngine& engine) {
   const EngineConfig& config = engine.engine();
-  const Bytes memory = KvPool::bytes(engine.model(), config.num_blocks, config.block_size);
+  const Bytes memory = KvPool::bytes(engine.model(), config.num_blocks, config.block_size, engine.kv_dtype());
   const std::int64_t tokens = (config.num_blocks.value - 1) * config.block_size.value;
   return fmt::format(
-      "{}: {} parameters in f32; KV cache {} blocks of {} tokens, {}: {} tokens; up to {} tokens a "
+      "{}: {} parameters; KV cache {} blocks of {} tokens in {}, {}: {} tokens; up to {} tokens a "
       "request\n",
       engine.card().root, format_grouped(parameter_count(engine.model())),
-      format_grouped(config.num_blocks.value), config.block_size.value, format_bytes(memory),
-      format_grouped(tokens), format_grouped(config.max_model_len.value));
+      format_grouped(config.num_blocks.value), config.block_size.value, name_of(engine.kv_dtype()),
+      format_bytes(memory), format_grouped(tokens), format_grouped(config.max_model_len.value));
 }
 
 }  // namespace servetwin

@@ -25,12 +25,14 @@ class ServedModel {
   friend bool operator==(const ServedModel&, const ServedModel&) = default;
 
  private:
-  Blocks num_blocks(const EngineConfig& engine) const;
+  Blocks num_blocks(const LiveEngineOptions& options) const;
+  DType kv_dtype() const;
 
   std::string model_;
   std::string num_blocks_;
   std::string kv_memory_;
   std::string block_size_ = "16";
+  std::string kv_dtype_ = "f32";
   std::string max_model_len_;
   std::string max_num_seqs_ = "64";
   std::string max_num_batched_tokens_ = "512";

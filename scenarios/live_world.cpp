@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kNotLive = "CFG401";
 constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
 
+DType kv_dtype(const Scenario& scenario) { return scenario.spec().engine.kv_dtype.value_or(DType::kF32); }
+
 class LiveCheck {
  public:
   explicit LiveCheck(const Scenario& scenario) : scenario_(scenario) {}
@@ -31,6 +33,10 @@ class LiveCheck {
     }
     if (spec.layout.tp * spec.layout.pp != 1)
       add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
+    if (!is_kv_dtype(kv_dtype(scenario_))) {
+      add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
+          kKvDtypeNames);
+    }
     if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
     if (spec.front_end.takes_time()) {
       add("spec.front_end", "times of a front end are simulated, and a live run takes its own",
@@ -59,8 +65,8 @@ class LiveCheck {
   }
 
   Bytes needed() const {
-    const Bytes blocks =
-        KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size);
+    const Bytes blocks = KvPool::bytes(scenario_.model, scenario_.num_blocks(),
+                                       scenario_.spec().engine.config.block_size, kv_dtype(scenario_));
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
@@ -79,8 +85,9 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return "live: " + scenario_.model.name + " in f32 on the CPU, " + std::to_string(options_.threads) +
-         (options_.threads == 1 ? " thread" : " threads") + " a replica";
+  return "live: " + scenario_.model.name + " in f32 on the CPU, KV cache in " + name_of(kv_dtype(scenario_)) +
+         ", " + std::to_string(options_.threads) + (options_.threads == 1 ? " thread" : " threads") +
+         " a replica";
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -89,7 +96,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                               const volatile bool* stop) {
   ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
   const RunnerOptions sizes{scenario_.spec().engine.config.block_size, scenario_.num_blocks(),
-                            scenario_.max_model_len(), options_.threads};
+                            scenario_.max_model_len(), options_.threads, kv_dtype(scenario_)};
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
     runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));

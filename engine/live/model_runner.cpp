@@ -14,7 +14,7 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
                          ContentText& text,
                          Sink sink)
     : model_(spec, weights, options.max_model_len, options.threads),
-      cache_(spec, options.num_blocks, options.block_size),
+      cache_(spec, options.num_blocks, options.block_size, options.kv_dtype),
       text_(text),
       sink_(std::move(sink)),
       cached_tokens_(static_cast<std::size_t>(cache_.slots()), -1) {}

@@ -42,6 +42,7 @@ struct RunnerOptions {
   Blocks num_blocks{};
   Tokens max_model_len{};
   int threads = 1;
+  DType kv_dtype = DType::kF32;
 };
 
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's

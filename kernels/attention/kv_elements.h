@@ -9,6 +9,7 @@ namespace servetwin {
 
 // F32, F16, BF16; I8 and F8_E4M3, whose vectors have a scale each: the largest magnitude over 127 or 448.
 bool is_kv_dtype(DType type);
+inline constexpr const char* kKvDtypeNames = "f32, f16, bf16, i8 or f8e4m3";
 constexpr bool has_scales(DType type) { return type == DType::kI8 || type == DType::kF8E4M3; }
 
 // To nearest, ties to even. NaN stays NaN; what is too large for f16 becomes infinite, for e4m3 (which has no

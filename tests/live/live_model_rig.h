@@ -25,11 +25,13 @@ class ModelRig {
            const ModelWeights& weights,
            std::vector<std::vector<TokenId>> sequences,
            std::int64_t block_size = 16,
-           int threads = 1)
+           int threads = 1,
+           DType kv_dtype = DType::kF32)
       : model_(spec, weights, Tokens{64}, threads),
         cache_(spec,
                Blocks{1 + kBlocksPerSequence * static_cast<std::int64_t>(sequences.size())},
-               Tokens{block_size}),
+               Tokens{block_size},
+               kv_dtype),
         sequences_(std::move(sequences)),
         computed_(sequences_.size(), 0),
         tables_(sequences_.size()) {
