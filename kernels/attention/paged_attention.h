@@ -67,14 +67,4 @@ void paged_attention(const VectorKernels& kernels,
                      float* output,
                      ThreadTeam& team);
 
-// Without a window and caps.
-inline void paged_attention(const PagedCache& cache,
-                            const RaggedRows& rows,
-                            std::int64_t heads,
-                            const float* queries,
-                            float* output,
-                            ThreadTeam& team) {
-  paged_attention(cache, rows, AttentionOptions{heads}, queries, output, team);
-}
-
 }  // namespace servetwin

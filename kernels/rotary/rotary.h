@@ -27,15 +27,4 @@ void rotary(const RotaryFrequencies& frequencies,
             std::int64_t tokens,
             const RotatedHeads& heads);
 
-// heads[tokens][num_heads][2 · speeds].
-inline void rotary(const RotaryFrequencies& frequencies,
-                   RotaryLayout layout,
-                   const std::int32_t* positions,
-                   std::int64_t tokens,
-                   std::int64_t num_heads,
-                   float* heads) {
-  const auto width = 2 * static_cast<std::int64_t>(frequencies.speeds.size());
-  rotary(frequencies, layout, positions, tokens, RotatedHeads{heads, num_heads, width});
-}
-
 }  // namespace servetwin

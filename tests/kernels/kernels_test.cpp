@@ -126,13 +126,13 @@ TEST_CASE("rotary turns pairs by position, in both layouts, and keeps their leng
   CHECK(at(frequencies.speeds, 1) == Approx(0.1));
   const std::int32_t positions[] = {0, 3};
   std::vector<float> neox{1, 2, 3, 4, 1, 2, 3, 4};
-  rotary(frequencies, RotaryLayout::kNeox, positions, 2, 1, neox.data());
+  rotary(frequencies, RotaryLayout::kNeox, positions, 2, RotatedHeads{neox.data(), 1, 4});
   CHECK(neox[0] == 1.0F);
   CHECK(at(neox, 4) == Approx(std::cos(3.0) - 3 * std::sin(3.0)));
   CHECK(at(neox, 6) == Approx(3 * std::cos(3.0) + std::sin(3.0)));
   CHECK(at(neox, 5) == Approx(2 * std::cos(0.3) - 4 * std::sin(0.3)));
   std::vector<float> interleaved{1, 3, 2, 4};
-  rotary(frequencies, RotaryLayout::kInterleaved, positions + 1, 1, 1, interleaved.data());
+  rotary(frequencies, RotaryLayout::kInterleaved, positions + 1, 1, RotatedHeads{interleaved.data(), 1, 4});
   CHECK(interleaved == std::vector<float>{neox[4], neox[6], neox[5], neox[7]});
 }
 
@@ -212,8 +212,8 @@ TEST_CASE("paged attention is softmax attention over the blocks' keys, for MHA, 
     ThreadTeam one(1);
     ThreadTeam two(2);
     const RaggedRows rows{1, cu_seqlens, seq_lens, table.data(), starts};
-    paged_attention(cache, rows, kHeads, queries.data(), out.data(), one);
-    paged_attention(cache, rows, kHeads, queries.data(), other.data(), two);
+    paged_attention(cache, rows, {kHeads}, queries.data(), out.data(), one);
+    paged_attention(cache, rows, {kHeads}, queries.data(), other.data(), two);
     CHECK(out == other);
     for (std::int64_t token = 0; token < 3; ++token) {
       for (std::int64_t head = 0; head < kHeads; ++head) {

@@ -1,12 +1,9 @@
 // Tiny random models of every family with the logits that another implementation gives, from tests/oracles.
 #pragma once
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "engine/models/config_json.h"
 #include "engine/models/weights.h"
 #include "tests/live/live_model_rig.h"
 
@@ -21,28 +18,6 @@ struct ModelOracle {
   std::vector<std::vector<float>> logits;  // by position
 };
 
-inline void read_oracles(const std::string& file, std::vector<ModelOracle>& all) {
-  std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/" + file);
-  for (const nlohmann::json& row : nlohmann::json::parse(in)) {
-    ModelOracle one;
-    one.name = row["name"].get<std::string>();
-    one.config = row["config"].dump();
-    one.spec = parse_model_config(one.config, one.name);
-    one.weights = random_weights(one.spec, row["seed"].get<std::uint64_t>());
-    one.tokens = row["tokens"].get<std::vector<TokenId>>();
-    one.logits = row["logits"].get<std::vector<std::vector<float>>>();
-    all.push_back(std::move(one));
-  }
-}
-
-inline const std::vector<ModelOracle>& model_oracles() {
-  static const std::vector<ModelOracle> kAll = [] {
-    std::vector<ModelOracle> all;
-    read_oracles("llama_logits.json", all);
-    read_oracles("family_logits.json", all);
-    return all;
-  }();
-  return kAll;
-}
+const std::vector<ModelOracle>& model_oracles();
 
 }  // namespace servetwin

@@ -52,8 +52,8 @@ TEST_CASE("random weights are a function of seed and shape, and have them") {
   std::int64_t count = 0;
   const auto add = [&count](const auto& weights) { count += static_cast<std::int64_t>(weights.size()); };
   for (const LayerWeights& layer : one.layers) {
-    for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate,
-                                       &layer.dense.up, &layer.dense.down}) {
+    for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output,
+                                       &layer.dense.gate, &layer.dense.up, &layer.dense.down}) {
       add(*matrix);
     }
     add(layer.attention_norm);

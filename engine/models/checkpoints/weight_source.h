@@ -50,8 +50,8 @@ class WeightSource {
 // and its files are whole.
 WeightSource open_weights(const std::string& file_or_folder);
 
-// All weights of a model that is computed (computable.h). Throws ConfigError by name for other families, for tensors that are
-// absent or of the wrong shape, and for tensors of the checkpoint that the model would not use.
+// All weights of a model that is computed (computable.h). Throws ConfigError by name for other families, for
+// tensors that are absent or of the wrong shape, and for tensors that the model would not use.
 ModelWeights load_weights(const WeightSource& source);
 
 // The first value of each tensor that is NaN or infinite, as problems of one ConfigError; returns how many
