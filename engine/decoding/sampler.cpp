@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/base/check.h"
+#include "engine/base/det_math.h"
 #include "engine/base/rng.h"
 
 namespace servetwin {
@@ -21,8 +22,8 @@ bool contains(const std::vector<TokenId>& ids, TokenId token) {
 double log_sum_exp(const std::vector<float>& logits) {
   const double maximum = *std::max_element(logits.begin(), logits.end());
   double total = 0;
-  for (const float logit : logits) total += std::exp(static_cast<double>(logit) - maximum);
-  return maximum + std::log(total);
+  for (const float logit : logits) total += det_exp(static_cast<double>(logit) - maximum);
+  return maximum + det_log(total);
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ TokenId Sampler::draw(const SamplingParams& params, const SamplingContext& conte
     if (logits_[i] == kNever) continue;
     const double scaled = (static_cast<double>(logits_[i]) - static_cast<double>(maximum)) /
                           static_cast<double>(params.temperature);
-    kept_.push_back({static_cast<TokenId>(i), logits_[i], std::exp(scaled)});
+    kept_.push_back({static_cast<TokenId>(i), logits_[i], det_exp(scaled)});
   }
   std::sort(kept_.begin(), kept_.end(), [](const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;

@@ -2,10 +2,10 @@
 #include "engine/live/transformer_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/check.h"
 #include "engine/models/computable.h"
+#include "kernels/activation/soft_cap.h"
 #include "kernels/embedding/embedding.h"
 
 namespace servetwin {
@@ -87,7 +87,7 @@ const float* TransformerModel::logits(const StepBatch& batch) {
   const Product head = product(weights_.output_head(), sampled, logits_);
   if (sampled > 0) matmul(head, sampled, last_.data(), team_);
   const auto cap = static_cast<float>(spec_.logit_soft_cap);
-  for (std::size_t i = 0; cap > 0 && i < logits_.size(); ++i) logits_[i] = cap * std::tanh(logits_[i] / cap);
+  if (cap > 0) soft_cap(logits_.data(), cap, static_cast<std::int64_t>(logits_.size()));
   return logits_.data();
 }
 

@@ -2,12 +2,13 @@
 #include "kernels/moe/router.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
+
+#include "engine/base/det_math.h"
 
 namespace servetwin {
 namespace {
@@ -28,15 +29,17 @@ std::vector<std::int32_t> largest(const std::vector<float>& values, std::int64_t
   return ids;
 }
 
+float exponential_of(float x) { return static_cast<float>(det_exp(static_cast<double>(x))); }
+
 void score(RouterScore kind, const float* logits, std::vector<float>& scores) {
   if (kind == RouterScore::kSigmoid) {
     std::transform(logits, logits + scores.size(), scores.begin(),
-                   [](float logit) { return 1.0F / (1.0F + std::exp(-logit)); });
+                   [](float logit) { return 1.0F / (1.0F + exponential_of(-logit)); });
     return;
   }
   const float maximum = *std::max_element(logits, logits + scores.size());
   std::transform(logits, logits + scores.size(), scores.begin(),
-                 [&](float logit) { return std::exp(logit - maximum); });
+                 [&](float logit) { return exponential_of(logit - maximum); });
   const float total = std::accumulate(scores.begin(), scores.end(), 0.0F);
   for (float& value : scores) value /= total;
 }

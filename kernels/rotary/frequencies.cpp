@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/check.h"
+#include "engine/base/det_math.h"
 
 namespace servetwin {
 namespace {
@@ -12,13 +13,13 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 
 double speed(double theta, std::int64_t pair, std::int64_t head_dim) {
-  return 1.0 / std::pow(theta, 2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
+  return 1.0 / det_pow(theta, 2.0 * static_cast<double>(pair) / static_cast<double>(head_dim));
 }
 
 // The base at which the slowest speed is `factor` times slower.
 double ntk_theta(const RotaryOptions& options, double factor) {
   const auto dim = static_cast<double>(options.head_dim);
-  return options.theta * std::pow(factor, dim / (dim - 2.0));
+  return options.theta * det_pow(factor, dim / (dim - 2.0));
 }
 
 double dynamic_ntk_factor(const RotaryOptions& options) {
@@ -29,7 +30,7 @@ double dynamic_ntk_factor(const RotaryOptions& options) {
 // The pair of dimensions that turns `rotations` times over the original context.
 double yarn_pair(const RotaryOptions& options, double rotations) {
   return static_cast<double>(options.head_dim) *
-         std::log(options.original_max_position / (rotations * 2.0 * kPi)) / (2.0 * std::log(options.theta));
+         det_log(options.original_max_position / (rotations * 2.0 * kPi)) / (2.0 * det_log(options.theta));
 }
 
 double yarn_speed(const RotaryOptions& options, std::int64_t pair, double plain) {
@@ -68,7 +69,7 @@ RotaryFrequencies rotary_frequencies(const RotaryOptions& options) {
     result.speeds.push_back(static_cast<float>(value));
   }
   if (options.scaling == RotaryScaling::kYarn && options.factor > 1) {
-    result.magnitude = static_cast<float>(0.1 * std::log(options.factor) + 1.0);
+    result.magnitude = static_cast<float>(0.1 * det_log(options.factor) + 1.0);
   }
   if (options.magnitude > 0) result.magnitude = static_cast<float>(options.magnitude);
   return result;

@@ -1,7 +1,7 @@
 // Cosine and sine once a token and pair, for all its heads.
 #include "kernels/rotary/rotary.h"
 
-#include <cmath>
+#include "kernels/rotary/turn.h"
 
 namespace servetwin {
 
@@ -18,8 +18,9 @@ void rotary(const RotaryFrequencies& frequencies,
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
       const float angle =
           static_cast<float>(positions[t]) * frequencies.speeds[static_cast<std::size_t>(pair)];
-      const float cosine = std::cos(angle) * frequencies.magnitude;
-      const float sine = std::sin(angle) * frequencies.magnitude;
+      const Turn turn = turn_of(static_cast<double>(angle));
+      const float cosine = static_cast<float>(turn.cosine) * frequencies.magnitude;
+      const float sine = static_cast<float>(turn.sine) * frequencies.magnitude;
       for (std::int64_t head = 0; head < heads.num_heads; ++head) {
         float* a = token + head * heads.stride + pair * step;
         float* b = a + partner;

@@ -6,49 +6,9 @@
 
 #include "kernels/vectors/elementwise.h"
 #include "kernels/vectors/kernels.h"
+#include "kernels/vectors/kv_formats.h"
 
 namespace servetwin {
-
-// How a cache holds eight elements.
-template <class F>
-struct F32Elements {
-  static constexpr std::int64_t kBytes = 4;
-  static F decode(const std::byte* from) {
-    F values;
-    std::memcpy(&values, from, sizeof values);
-    return values;
-  }
-};
-
-template <class F>
-struct Bf16Elements {
-  static constexpr std::int64_t kBytes = 2;
-  static F decode(const std::byte* from) { return F::from_bits(F::Ints::words(from).left(16)); }
-};
-
-template <class F>
-struct F16Elements {
-  static constexpr std::int64_t kBytes = 2;
-  static F decode(const std::byte* from) { return F::halves(from); }
-};
-
-template <class F>
-struct Int8Elements {
-  static constexpr std::int64_t kBytes = 1;
-  static F decode(const std::byte* from) { return F::of(F::Ints::signed_bytes(from)); }
-};
-
-// Sign, 4 bits of exponent (bias 7), 3 of fraction, put where a float has its own and scaled by 2^(127 − 7).
-template <class F>
-struct Fp8Elements {
-  static constexpr std::int64_t kBytes = 1;
-  static F decode(const std::byte* from) {
-    using Ints = typename F::Ints;
-    const Ints bits = Ints::bytes(from);
-    const Ints magnitude = (bits & Ints::all(127)).left(20);
-    return F::from_bits(magnitude | bits.right(7).left(31)) * F::all(0x1p120F);
-  }
-};
 
 template <class F, class Elements>
 class Attender {
@@ -107,7 +67,7 @@ class Attender {
     const std::int64_t count = end - first;
     float maximum = maximum_;
     for (std::int64_t key = 0; key < count; ++key) scores_[key] = score(first + key);
-    if (task_.soft_cap > 0) cap(count);
+    if (task_.soft_cap > 0) soft_cap<F>(scores_, task_.soft_cap, count);
     for (std::int64_t key = 0; key < count; ++key) {
       if (scores_[key] > maximum) maximum = scores_[key];
     }
@@ -123,17 +83,6 @@ class Attender {
     total_ = total_ * kept[0] + total.sum();
     maximum_ = maximum;
     add_values(first, count, F::all(kept[0]));
-  }
-
-  // cap · tanh(score / cap), with tanh from exp(−2 |x|).
-  void cap(std::int64_t count) {
-    const F limit = F::all(task_.soft_cap);
-    const F one = F::all(1.0F);
-    const F two = F::all(2.0F);
-    for_each<F>(scores_, scores_, scores_, count, [&](F score, F) {
-      const F small = F::min(F::all(40.0F), F::max(F::all(-40.0F), score / limit));
-      return limit * (one - two / (exponential(two * small) + one));
-    });
   }
 
   void add_values(std::int64_t first, std::int64_t count, F kept) {
@@ -176,21 +125,5 @@ class Attender {
   float maximum_ = -HUGE_VALF;
   float total_ = 0;
 };
-
-template <class F>
-void attend(const AttendTask& task) {
-  switch (task.dtype) {
-    case DType::kBF16:
-      return Attender<F, Bf16Elements<F>>(task).run();
-    case DType::kF16:
-      return Attender<F, F16Elements<F>>(task).run();
-    case DType::kI8:
-      return Attender<F, Int8Elements<F>>(task).run();
-    case DType::kF8E4M3:
-      return Attender<F, Fp8Elements<F>>(task).run();
-    default:
-      return Attender<F, F32Elements<F>>(task).run();
-  }
-}
 
 }  // namespace servetwin

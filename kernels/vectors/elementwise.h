@@ -49,6 +49,18 @@ void gelu_and_mul(float* gate, const float* up, std::int64_t size) {
   });
 }
 
+// cap · tanh(x / cap), with tanh u = 1 − 2 / (exp(2 u) + 1).
+template <class F>
+void soft_cap(float* values, float cap, std::int64_t size) {
+  const F limit = F::all(cap);
+  const F one = F::all(1.0F);
+  const F two = F::all(2.0F);
+  for_each<F>(values, values, values, size, [&](F x, F) {
+    const F small = F::min(F::all(40.0F), F::max(F::all(-40.0F), x / limit));
+    return limit * (one - two / (exponential(two * small) + one));
+  });
+}
+
 template <class F>
 void exponentials(const float* input, float* output, std::int64_t size) {
   for_each<F>(input, input, output, size, [](F x, F) { return exponential(x); });

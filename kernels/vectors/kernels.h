@@ -65,6 +65,7 @@ struct VectorKernels {
   // output = input / sqrt(mean(input²) + epsilon) · weight, of one row.
   void (*rms_norm)(
       const float* input, const float* weight, float epsilon, float* output, std::int64_t width) = nullptr;
+  void (*soft_cap)(float* values, float cap, std::int64_t size) = nullptr;
   void (*exponential)(const float* input, float* output, std::int64_t size) = nullptr;
 };
 

@@ -132,33 +132,4 @@ class Multiplier {
   std::size_t ahead_;
 };
 
-template <class F>
-void multiply(const MultiplyTask& task) {
-  const Multiplier<F> multiplier(task);
-  switch (task.dtype) {
-    case DType::kF16:
-      return multiplier.template run<F16Format<F>>();
-    case DType::kBF16:
-      return multiplier.template run<Bf16Format<F>>();
-    case DType::kQ4_0:
-      return multiplier.template run<SmallFormat<F, false, false>>();
-    case DType::kQ4_1:
-      return multiplier.template run<SmallFormat<F, true, false>>();
-    case DType::kQ5_0:
-      return multiplier.template run<SmallFormat<F, false, true>>();
-    case DType::kQ5_1:
-      return multiplier.template run<SmallFormat<F, true, true>>();
-    case DType::kQ8_0:
-      return multiplier.template run<Q8_0Format<F>>();
-    case DType::kQ4_K:
-      return multiplier.template run<KFormat<F, false>>();
-    case DType::kQ5_K:
-      return multiplier.template run<KFormat<F, true>>();
-    case DType::kQ6_K:
-      return multiplier.template run<Q6KFormat<F>>();
-    default:
-      return multiplier.template run<F32Format<F>>();
-  }
-}
-
 }  // namespace servetwin

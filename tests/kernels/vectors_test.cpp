@@ -9,6 +9,7 @@
 #include "engine/base/rng.h"
 #include "kernels/gemm/matmul.h"
 #include "kernels/lanes.h"
+#include "kernels/rotary/turn.h"
 #include "kernels/vectors/dispatch.h"
 #include "tests/support/catch.h"
 
@@ -144,6 +145,17 @@ TEST_CASE("exponentials are within 2 ulp, 0 far below, finite far above, and NaN
   }
 }
 
+TEST_CASE("a turn is cosine and sine to 10 places, up to a million radians") {
+  double worst = 0;
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    const double angle = draw_unit({8, Stream::kTest, 12}, i) * (i % 2 == 0 ? 1e6 : 7.0);
+    const Turn turn = turn_of(angle);
+    worst = std::max({worst, std::abs(turn.cosine - std::cos(angle)), std::abs(turn.sine - std::sin(angle))});
+  }
+  CHECK(worst < 1e-10);
+  CHECK(turn_of(0).cosine == 1.0);
+}
+
 TEST_CASE("activations and norms have the same bits for every kind of vector and place in a row") {
   const std::vector<float> x = noise(10, 1003, 20.0);
   const std::vector<float> y = noise(11, 1003);
@@ -160,6 +172,15 @@ TEST_CASE("activations and norms have the same bits for every kind of vector and
       (kernels.*function)(cut.data() + 5, y.data() + 5, 998);
       CHECK(same_bits(cut, expected));
     }
+    std::vector<float> capped = x;
+    kernels.soft_cap(capped.data(), 15.0F, 1003);
+    for (std::size_t i = 0; i < 1003; ++i) {
+      const double exact = 15 * std::tanh(static_cast<double>(x[i]) / 15);
+      CHECK(static_cast<double>(capped[i]) == Approx(exact).epsilon(1e-5).margin(1e-5));
+    }
+    std::vector<float> same = x;
+    plain.soft_cap(same.data(), 15.0F, 1003);
+    CHECK(same_bits(capped, same));
     std::vector<float> expected(1003);
     std::vector<float> out(1003);
     plain.rms_norm(x.data(), y.data(), 1e-5F, expected.data(), 1003);
