@@ -37,7 +37,7 @@ TEST_CASE("the oracle has models of every family, and all of them are computed")
                                           "Qwen3MoeForCausalLM", "MistralForCausalLM", "MixtralForCausalLM",
                                           "Phi3ForCausalLM", "Gemma3ForCausalLM", "DeepseekV2ForCausalLM",
                                           "DeepseekV3ForCausalLM"});
-  CHECK(model_oracles().size() == 26);
+  CHECK(model_oracles().size() == 31);
 }
 
 TEST_CASE("logits of a whole prompt are those of the oracle") {

@@ -124,12 +124,21 @@ DEEPSEEK = {"num_key_value_heads": 4, "kv_lora_rank": 20, "q_lora_rank": 28, "qk
             "routed_scaling_factor": 2.5, "num_hidden_layers": 3}
 MSCALE = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "mscale": 1.0,
           "mscale_all_dim": 0.7, "beta_fast": 32, "beta_slow": 1}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
 MODELS = [
     ("qwen3", config("Qwen3ForCausalLM", head_dim=20, rope_theta=1000000.0)),
     ("qwen3, tied, one KV head", config("Qwen3ForCausalLM", head_dim=8, num_key_value_heads=1,
                                         tie_word_embeddings=True)),
     ("qwen3, upper layer with a window", config("Qwen3ForCausalLM", head_dim=12, sliding_window=9,
                                                 use_sliding_window=True, max_window_layers=1)),
+    ("qwen2, biases", config("Qwen2ForCausalLM", rope_theta=1000000.0)),
+    ("qwen2, upper layer with a window", config("Qwen2ForCausalLM", sliding_window=9, max_window_layers=1,
+                                                use_sliding_window=True, tie_word_embeddings=True)),
+    ("llama3 rope", config("LlamaForCausalLM", rope_scaling=LLAMA3)),
+    ("linear rope", config("LlamaForCausalLM", rope_scaling={"rope_type": "linear", "factor": 4.0})),
+    ("yarn rope", config("LlamaForCausalLM", rope_scaling=YARN, max_position_embeddings=256)),
     ("mistral, window", config("MistralForCausalLM", sliding_window=8)),
     ("mistral, no window, own head length", config("MistralForCausalLM", sliding_window=None, head_dim=16)),
     ("phi3", config("Phi3ForCausalLM", sliding_window=16, **PHI)),
