@@ -1,4 +1,4 @@
-// A soft limit of logits.
+// A soft limit of logits. Cost: soft_cap_cost.h.
 #pragma once
 
 #include <cstdint>

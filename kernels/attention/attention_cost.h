@@ -11,10 +11,11 @@ struct AttentionShape {
   double head_dim = 0;
   double kv_bytes = 0;          // an element of the cache
   double activation_bytes = 0;  // an element of query and output
+  double scale_bytes = 0;       // of one key or value of one head, where each has a scale: 4
 };
 
 constexpr double kv_bytes_per_key(const AttentionShape& shape) {
-  return 2.0 * shape.kv_heads * shape.head_dim * shape.kv_bytes;
+  return 2.0 * shape.kv_heads * (shape.head_dim * shape.kv_bytes + shape.scale_bytes);
 }
 
 // One query token a row. `keys` is the sum over rows of the keys read; QK and PV take 2 · head_dim FLOPs

@@ -48,6 +48,7 @@ struct SmallFormat {
     const std::byte* block = row + part * kPartBytes;
     const std::byte* nibbles = block + kPartBytes - 16;
     const F scale = F::all(F::half(block));
+    const F minimum = F::all(has_minimum ? F::half(block + 2) : 0.0F);
     std::int32_t fifth = 0;
     if constexpr (has_fifth_bit) std::memcpy(&fifth, nibbles - 4, sizeof fifth);
     for (int i = 0; i < 4; ++i) {
@@ -58,7 +59,7 @@ struct SmallFormat {
       }
       if constexpr (!has_minimum) bits = bits + Ints::all(-kCentre);
       out[i] = F::of(bits) * scale;
-      if constexpr (has_minimum) out[i] = out[i] + F::all(F::half(block + 2));
+      if constexpr (has_minimum) out[i] = out[i] + minimum;
     }
   }
 };

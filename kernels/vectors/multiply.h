@@ -1,5 +1,5 @@
-// Products with weights in blocks. For one row of input, weights go from their blocks through registers into
-// the sums; for more, a panel of weight rows is decoded once and used by every row of input.
+// Products with weights in blocks. For one row of input, weights go through registers into the sums; for
+// more, a panel of weight rows is decoded once and used by every row of input.
 #pragma once
 
 #include "kernels/vectors/block_formats.h"
@@ -12,7 +12,6 @@ class Multiplier {
  public:
   explicit Multiplier(const MultiplyTask& task)
       : task_(task), whole_parts_(task.columns / kPart), parts_((task.columns + kPart - 1) / kPart) {
-    // Two short rows at a time are no stream that a processor recognises: it is told what comes next.
     const std::size_t pair = 2 * task.row_bytes;
     ahead_ = pair >= kAhead ? kAhead : (kAhead + pair - 1) / pair * pair;
   }
@@ -20,9 +19,9 @@ class Multiplier {
   template <class Format>
   void run() const {
     if (task_.rows == 1) {
-      std::int64_t output = task_.first;
-      for (; output + 2 <= task_.end; output += 2) one_row<Format, 2>(output);
-      for (; output < task_.end; ++output) one_row<Format, 1>(output);
+      for (std::int64_t output = task_.first; output < task_.end; output += 2) {
+        one_row<Format>(output, output + 1 < task_.end);
+      }
       return;
     }
     for (std::int64_t output = task_.first; output < task_.end; output += kPanel) {
@@ -32,21 +31,16 @@ class Multiplier {
   }
 
  private:
-  static constexpr std::size_t kAhead = 4096;  // bytes
+  static constexpr std::size_t kAhead = 2048;  // bytes; two short rows are no stream a processor recognises
 
   const std::byte* row(std::int64_t output) const {
     return task_.weight + static_cast<std::size_t>(output) * task_.row_bytes;
   }
 
-  // Part `part` of a row, which may be the last and end early: then zeros follow.
-  template <class Format>
-  void decode(const std::byte* row, std::int64_t part, F (&out)[4]) const {
-    if (part < whole_parts_) return Format::decode(row, part, out);
-    decode_end<Format>(row, out);
-  }
-
+  // The end of a row that is no whole part; zeros follow.
   template <class Format>
   void decode_end(const std::byte* row, F (&out)[4]) const {
+    for (F& values : out) values = F::all(0.0F);
     if constexpr (requires { Format::kPartBytes; }) {
       std::byte bytes[Format::kPartBytes] = {};
       const auto begin = static_cast<std::size_t>(whole_parts_ * Format::kPartBytes);
@@ -60,57 +54,77 @@ class Multiplier {
     task_.output[row * task_.output_stride + output] = sums.sum() + offset;
   }
 
-  template <class Format, int outputs>
-  void one_row(std::int64_t output) const {
+  static F with_part(F sum, const float* input, const F (&weights)[4]) {
+    for (int i = 0; i < 4; ++i) sum = sum + F::load(input + 8 * i) * weights[i];
+    return sum;
+  }
+
+  template <class Format>
+  F with_part(F sum, const std::byte* row, std::int64_t part) const {
+    F weights[4];
+    Format::decode(row, part, weights);
+    return with_part(sum, task_.input + part * kPart, weights);
+  }
+
+  template <class Format>
+  void put_with_end(std::int64_t output, F sum) const {
+    if (whole_parts_ < parts_) {
+      F weights[4];
+      decode_end<Format>(row(output), weights);
+      sum = with_part(sum, task_.input + whole_parts_ * kPart, weights);
+    }
+    put(0, output, sum);
+  }
+
+  // One or two outputs; two fill the time that each sum waits for itself.
+  template <class Format>
+  void one_row(std::int64_t output, bool both) const {
     const std::int64_t bytes_per_part = static_cast<std::int64_t>(task_.row_bytes) / parts_;
-    F sums[std::size_t{outputs}];
-    const std::byte* rows[std::size_t{outputs}];
-    for (int o = 0; o < outputs; ++o) {
-      sums[o] = F::all(0.0F);
-      rows[o] = row(output + o);
+    const std::byte* first = row(output);
+    const std::byte* second = both ? row(output + 1) : first;
+    F a = F::all(0.0F);
+    F b = a;
+    for (std::int64_t part = 0; part < whole_parts_; ++part) {
+      const std::byte* next = first + part * bytes_per_part + ahead_;
+      __builtin_prefetch(next);
+      __builtin_prefetch(next + task_.row_bytes);
+      a = with_part<Format>(a, first, part);
+      b = with_part<Format>(b, second, part);
     }
-    for (std::int64_t part = 0; part < parts_; ++part) {
-      const float* input = task_.input + part * kPart;
-      for (int o = 0; o < outputs; ++o) {
-        F weights[4];
-        __builtin_prefetch(rows[o] + part * bytes_per_part + ahead_);
-        decode<Format>(rows[o], part, weights);
-        for (int i = 0; i < 4; ++i) sums[o] = sums[o] + F::load(input + 8 * i) * weights[i];
-      }
-    }
-    for (int o = 0; o < outputs; ++o) put(0, output + o, sums[o]);
+    put_with_end<Format>(output, a);
+    if (both) put_with_end<Format>(output + 1, b);
   }
 
   template <class Format>
   void panel(std::int64_t output, std::int64_t outputs) const {
     for (std::int64_t o = 0; o < outputs; ++o) {
       float* to = task_.scratch + o * task_.input_stride;
-      for (std::int64_t part = 0; part < parts_; ++part, to += kPart) {
-        F weights[4];
-        decode<Format>(row(output + o), part, weights);
+      F weights[4];
+      for (std::int64_t part = 0; part < whole_parts_; ++part, to += kPart) {
+        Format::decode(row(output + o), part, weights);
         for (int i = 0; i < 4; ++i) weights[i].store(to + 8 * i);
       }
+      if (whole_parts_ == parts_) continue;
+      decode_end<Format>(row(output + o), weights);
+      for (int i = 0; i < 4; ++i) weights[i].store(to + 8 * i);
     }
     std::int64_t row = 0;
     for (; row + 4 <= task_.rows; row += 4) tiles<4>(row, output, outputs);
-    if (row + 3 == task_.rows) return tiles<3>(row, output, outputs);
-    if (row + 2 == task_.rows) return tiles<2>(row, output, outputs);
-    if (row + 1 == task_.rows) return tiles<1>(row, output, outputs);
+    const std::int64_t left = task_.rows - row;
+    if (left == 3) tiles<3>(row, output, outputs);
+    if (left == 2) tiles<2>(row, output, outputs);
+    if (left == 1) tiles<1>(row, output, outputs);
   }
 
   template <int rows>
   void tiles(std::int64_t row, std::int64_t output, std::int64_t outputs) const {
-    std::int64_t o = 0;
-    for (; o + 2 <= outputs; o += 2) tile<rows, 2>(row, output, o);
-    for (; o < outputs; ++o) tile<rows, 1>(row, output, o);
+    for (std::int64_t o = 0; o + 2 <= outputs; o += 2) tile<rows, 2>(row, output, o);
+    if (outputs % 2 == 1) tile<rows, 1>(row, output, outputs - 1);
   }
 
   template <int rows, int outputs>
   void tile(std::int64_t row, std::int64_t output, std::int64_t in_panel) const {
-    F sums[std::size_t{outputs}][std::size_t{rows}];
-    for (int o = 0; o < outputs; ++o) {
-      for (int r = 0; r < rows; ++r) sums[o][r] = F::all(0.0F);
-    }
+    F sums[std::size_t{outputs}][std::size_t{rows}] = {};
     const float* weight = task_.scratch + in_panel * task_.input_stride;
     const float* input = task_.input + row * task_.input_stride;
     for (std::int64_t i = 0; i < parts_ * kPart; i += 8) {

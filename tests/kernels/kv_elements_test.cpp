@@ -8,7 +8,11 @@
 
 #include "engine/base/dequantise.h"
 #include "engine/base/rng.h"
+#include "engine/base/weight_matrix.h"
+#include "kernels/activation/soft_cap_cost.h"
+#include "kernels/attention/attention_cost.h"
 #include "kernels/attention/paged_attention.h"
+#include "kernels/gemm/gemm_cost.h"
 #include "kernels/vectors/dispatch.h"
 #include "tests/support/catch.h"
 
@@ -147,6 +151,20 @@ TEST_CASE("attention has the same bits for every kind of vector, and is near tha
       if (format.error > 0) CHECK(worst > 0);
     }
   }
+}
+
+TEST_CASE("the cost of attention counts what a cache keeps for each key: elements and scales") {
+  const AttentionShape plain{4, 2, 64, 2.0, 4.0};
+  const AttentionShape scaled{4, 2, 64, 1.0, 4.0, 4.0};
+  CHECK(attention_decode_work(plain, 1, 10).bytes == 10 * 2 * 2 * 64 * 2 + 2 * 4 * 64 * 4);
+  CHECK(attention_decode_work(scaled, 1, 10).bytes == 10 * 2 * 2 * (64 + 4) + 2 * 4 * 64 * 4);
+  CHECK(soft_cap_work(2, 10, 4).bytes == 160);
+}
+
+TEST_CASE("the cost of a product counts the bytes of its blocks") {
+  const WeightMatrix weight{DType::kQ4_1, 3, 64, nullptr};
+  const Work work = gemm_work({2, 3, 64}, bits_per_element(weight.dtype) / 8, 4);
+  CHECK(work.bytes == static_cast<double>(3 * weight.row_bytes()) + 2 * (3 + 64) * 4);
 }
 
 }  // namespace
