@@ -67,6 +67,29 @@ TEST_CASE("SmolLM2-135M's logits are those of an implementation of its own over 
   CHECK(worst <= 1e-4);
 }
 
+TEST_CASE("Gemma 3 270M's logits are those of transformers over the same file, beyond its window too",
+          "[slow]") {
+  const std::string file = gemma3_file();
+  if (file.empty()) return;
+  std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/gemma3_logits.json");
+  const Json oracle = Json::parse(in);
+  const WeightSource source = open_weights(file);
+  const ModelWeights weights = load_weights(source);
+  double worst = 0;
+  for (const Json& one : oracle.at("sequences")) {
+    const auto tokens = one.at("tokens").get<std::vector<TokenId>>();
+    const Json& positions = one.at("positions");
+    ModelRig rig(source.spec(), weights, {tokens}, 64);
+    std::int64_t next = static_cast<std::int64_t>(tokens.size() - positions.size()) + 1;
+    for (const Json& position : positions) {
+      worst = std::max(worst, worst_error(rig.step({{0, next}}).front(), position));
+      next = 1;
+    }
+  }
+  INFO(worst);
+  CHECK(worst <= 1e-4);
+}
+
 TEST_CASE("SmolLM2-135M says what the other implementation says, from a question to its end", "[slow]") {
   const std::string file = smollm2_file();
   if (is_absent(file)) return;

