@@ -59,11 +59,12 @@ TEST_CASE("what cannot run live is refused by name, all of it at once") {
   const Playground ground;
   const Outcome outcome = ground.run(
       "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --set layout.tp=2 --set "
-      "replicas=1");
+      "replicas=1 --set engine.kv_dtype=mxfp4");
   CHECK(outcome.code == 2);
   CHECK(contains(outcome.err, "CFG401"));
   CHECK(contains(outcome.err, "spec.model"));
   CHECK(contains(outcome.err, "spec.layout"));
+  CHECK(contains(outcome.err, "a live cache does not hold mxfp4"));
   CHECK(ground.run("$S live tiny-live --threads many").code == 2);
   CHECK(ground.run("$S live tiny-live --temperature -1").code == 2);
 }

@@ -22,9 +22,10 @@ TEST_CASE("a model is served with the KV memory that was given, and how many tok
 
 TEST_CASE("serving a model without its KV memory, or with what belongs to a simulation, is refused") {
   const Playground ground;
-  for (const char* options : {"", "--kv-memory 4MiB --num-blocks 9", "--kv-memory 1kB", "--num-blocks 1",
-                              "--num-blocks 9 --max-model-len 129", "--num-blocks 9 --speed 2",
-                              "--num-blocks 9 --set seed=2", "--num-blocks 9 --simulate quickstart"}) {
+  for (const char* options :
+       {"", "--kv-memory 4MiB --num-blocks 9", "--kv-memory 1kB", "--num-blocks 1",
+        "--num-blocks 9 --max-model-len 129", "--num-blocks 9 --kv-dtype q4_0", "--num-blocks 9 --speed 2",
+        "--num-blocks 9 --set seed=2", "--num-blocks 9 --simulate quickstart"}) {
     CAPTURE(options);
     CHECK(ground.run(kServe + options).code == 2);
   }
