@@ -10,8 +10,8 @@
 #include "engine/decoding/sampler.h"
 #include "engine/live/content_text.h"
 #include "engine/live/kv_pool.h"
-#include "engine/live/transformer_model.h"
 #include "engine/live/step_batch.h"
+#include "engine/live/transformer_model.h"
 
 namespace servetwin {
 

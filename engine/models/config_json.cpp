@@ -284,17 +284,15 @@ void read_long_rope(const Reader& in, const Reader& part, ModelSpec& model) {
   const auto pairs = static_cast<std::size_t>(rope.rotated_dim / 2);
   if (rope.short_divisors.size() != pairs || rope.long_divisors.size() != pairs) {
     fail(in.file(), kCodeInconsistent,
-         "has " + std::to_string(rope.short_divisors.size()) + " short and " +
-             std::to_string(rope.long_divisors.size()) + " long factors for " + std::to_string(pairs) +
-             " pairs of dimensions",
-         "", "rope_scaling");
+         "has not one short and one long factor for each of " + std::to_string(pairs) + " pairs", "",
+         "rope_scaling");
   }
   const double longest = static_cast<double>(model.max_position);
-  rope.original_max_position = in.number({"original_max_position_embeddings"}, longest);
+  if (rope.original_max_position <= 0)
+    rope.original_max_position = in.number({"original_max_position_embeddings"}, longest);
   rope.factor = longest / rope.original_max_position;
-  if (rope.factor > 1) {
+  if (rope.factor > 1)
     rope.magnitude = std::sqrt(1 + det_log(rope.factor) / det_log(rope.original_max_position));
-  }
 }
 
 // The factor that YaRN gives to cosine and sine.
@@ -317,12 +315,17 @@ void read_yarn_weights(const Reader& part, ModelSpec& model) {
 void read_rope(const Reader& in, ModelSpec& model) {
   RopeSpec& rope = model.rope;
   rope.theta = in.number({"rope_theta"}, rope.theta);
-  const double part_rotated = in.number({"partial_rotary_factor"}, 1);
-  rope.rotated_dim = static_cast<std::int64_t>(static_cast<double>(model.head_dim) * part_rotated);
+  const Json none = Json::object();
   const Json* scaling = in.find({"rope_scaling", "rope_parameters"});
-  if (scaling == nullptr) return;
+  if (scaling == nullptr) scaling = &none;
   if (!scaling->is_object()) fail(in.file(), kCodeWrongType, "is no object", "", "rope_scaling");
-  const Reader part(*scaling, in.file());
+  const Reader kinds(*scaling, in.file());  // of layers, in newer files of Gemma 3
+  if (const Json* local = kinds.find({"sliding_attention"}))
+    rope.local_theta = Reader(*local, in.file()).number({"rope_theta"}, rope.local_theta);
+  const Json* global = kinds.find({"full_attention"});
+  const Reader part(global == nullptr ? *scaling : *global, in.file());
+  const double share = part.number({"partial_rotary_factor"}, in.number({"partial_rotary_factor"}, 1));
+  rope.rotated_dim = static_cast<std::int64_t>(static_cast<double>(model.head_dim) * share);
   const std::string name = part.text({"rope_type", "type"});
   if (!name.empty()) rope.type_name = name;
   rope.type = rope_type(rope.type_name);

@@ -45,6 +45,23 @@ TEST_CASE("Gemma 3's layers see a window by a base of their own, but for each si
   CHECK(m.rope.local_theta == 1e4);
   CHECK(m.tied_embeddings);
   CHECK(m.activation == Activation::kGeluTanh);
+  const ModelSpec newer = family("Gemma3", R"(, "sliding_window": 9, "rope_parameters": {
+      "full_attention": {"rope_type": "linear", "factor": 8, "rope_theta": 3000},
+      "sliding_attention": {"rope_type": "default", "rope_theta": 200}})");
+  CHECK(newer.rope.type == RopeType::kLinear);
+  CHECK(newer.rope.factor == 8);
+  CHECK(newer.rope.theta == 3000);
+  CHECK(newer.rope.local_theta == 200);
+}
+
+TEST_CASE("newer files state a rotary embedding's figures in one place") {
+  const ModelSpec m = family("Phi3", R"(, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50,
+      "partial_rotary_factor": 0.25, "original_max_position_embeddings": 64, "short_factor": [1, 1],
+      "long_factor": [2, 3]})");
+  CHECK(m.rope.theta == 50);
+  CHECK(m.rope.rotated_dim == 4);
+  CHECK(m.rope.original_max_position == 64);
+  CHECK(m.rope.factor == 4);
 }
 
 TEST_CASE("long factors must be one a rotated pair") {
