@@ -64,13 +64,13 @@ std::vector<Slot> waiting_on(const Cluster& cluster, const StepPlan& plan) {
   std::vector<Slot> waiting;
   for (Slot slot = 0; slot < table.capacity(); ++slot) {
     const RequestState& state = table[slot];
-    const bool here = state.spec.id != kNoRequest && state.record.replica == plan.replica;
+    const bool here = state.spec.id != kNoRequest && state.replica == plan.replica;
     if (here && state.phase == Phase::kWaiting) waiting.push_back(slot);
   }
   const WaitingOrder& order = *cluster.at(plan.replica).state().rules.waiting_order;
   std::stable_sort(waiting.begin(), waiting.end(), [&](Slot a, Slot b) {
-    const WaitingView first{&table[a].spec, table[a].place};
-    const WaitingView second{&table[b].spec, table[b].place};
+    const WaitingView first{&table[a].spec, table[a].queued.place};
+    const WaitingView second{&table[b].spec, table[b].queued.place};
     return order.before(first, second);
   });
   return waiting;

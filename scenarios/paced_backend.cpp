@@ -108,7 +108,7 @@ void PacedBackend::tell_outputs() {
   while (!steps.empty() && steps.front().step <= done->step) {
     for (const RequestId request : steps.front().requests) {
       const Slot slot = requests.find(request);
-      if (slot != kNoSlot) listener_.on_outputs(request, requests[slot].record.outputs.value);
+      if (slot != kNoSlot) listener_.on_outputs(request, requests[slot].outputs);
     }
     steps.pop_front();
   }

@@ -229,8 +229,7 @@ void LiveBackend::start_step(const StepPlan& plan) {
   ++num_steps_;
   ++in_flight_;
   replica.last_started = plan.step;
-  const Tokens block_size = cluster_->at(plan.replica).state().config.block_size;
-  replica.worker->run(make_step_batch(plan, requests, *replica.blocks, block_size));
+  replica.worker->run(make_step_batch(plan, cluster_->at(plan.replica).state(), *replica.blocks));
 }
 
 void LiveBackend::note_reset(ReplicaId id) {
@@ -239,8 +238,8 @@ void LiveBackend::note_reset(ReplicaId id) {
   const RequestTable& requests = cluster_->requests();
   for (Slot slot = 0; slot < requests.capacity(); ++slot) {
     const RequestState& state = requests[slot];
-    if (state.spec.id == kNoRequest || state.record.replica != id) continue;
-    replica.worker->truncate(state.spec.id, state.record.outputs.value);
+    if (state.spec.id == kNoRequest || state.replica != id) continue;
+    replica.worker->truncate(state.spec.id, state.outputs);
   }
 }
 

@@ -7,17 +7,18 @@ namespace servetwin {
 namespace {
 
 void append_table(const RequestState& state,
+                  const std::vector<KvExtent>& hits,
                   std::int64_t needed,
                   const BlockTables& blocks,
                   std::vector<std::int32_t>& table) {
   const std::size_t begin = table.size();
   const auto full = [&] { return static_cast<std::int64_t>(table.size() - begin) == needed; };
-  for (const KvExtent& hit : state.hits) {
+  for (const KvExtent& hit : hits) {
     for (std::int32_t index = hit.first; index < hit.end && !full(); ++index) {
       table.push_back(blocks.id(hit.owner, index));
     }
   }
-  for (std::int32_t index = state.own_first; index < state.held && !full(); ++index) {
+  for (auto index = static_cast<std::int32_t>(state.own_first); index < state.held && !full(); ++index) {
     table.push_back(blocks.id(state.owner, index));
   }
   CHECK_INVARIANT(full(), raw(state.spec.id), needed, table.size() - begin);
@@ -26,11 +27,10 @@ void append_table(const RequestState& state,
 }  // namespace
 
 StepBatch make_step_batch(const StepPlan& plan,
-                          const RequestTable& requests,
-                          const BlockTables& blocks,
-                          Tokens block_size) {
+                          const ReplicaCore& replica,
+                          const BlockTables& blocks) {
   CHECK_INVARIANT(plan.all_rows, raw(plan.step));
-  const std::int64_t size = block_size.value;
+  const std::int64_t size = replica.config.block_size.value;
   StepBatch batch;
   batch.step = plan.step;
   batch.rows = plan.rows;
@@ -38,7 +38,8 @@ StepBatch make_step_batch(const StepPlan& plan,
   for (const StepRow& row : plan.rows) {
     const std::int64_t end = (row.context + row.tokens).value;
     const std::size_t start = batch.block_tables.size();
-    append_table(requests[requests.find(row.request)], ceil_div(end, size), blocks, batch.block_tables);
+    const RequestState& state = replica.table[replica.table.find(row.request)];
+    append_table(state, replica.kv().hits(state.owner), ceil_div(end, size), blocks, batch.block_tables);
     batch.table_starts.push_back(static_cast<std::int64_t>(start));
     batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens.value));
     batch.seq_lens.push_back(static_cast<std::int32_t>(end));

@@ -7,7 +7,7 @@
 #include "engine/base/units.h"
 #include "engine/live/block_tables.h"
 #include "engine/serving/plan.h"
-#include "engine/serving/request_table.h"
+#include "engine/serving/replica_core.h"
 
 namespace servetwin {
 
@@ -24,10 +24,9 @@ struct StepBatch {
   std::int64_t num_tokens() const { return cu_seqlens.back(); }
 };
 
-// What the plan's rows are in memory at this moment; the plan must hold every row.
+// What the rows of the replica's plan are in memory at this moment; the plan must hold every row.
 StepBatch make_step_batch(const StepPlan& plan,
-                          const RequestTable& requests,
-                          const BlockTables& blocks,
-                          Tokens block_size);
+                          const ReplicaCore& replica,
+                          const BlockTables& blocks);
 
 }  // namespace servetwin

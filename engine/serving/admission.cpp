@@ -1,5 +1,6 @@
 // The waiting half of a step: who is looked at, prefix hits, the admission rule, and why the others wait.
 #include <algorithm>
+#include <limits>
 
 #include "engine/base/check.h"
 #include "engine/serving/step_builder.h"
@@ -42,8 +43,8 @@ WaitingQueue* StepBuilder::next_queue() {
   if (aside == kNoSlot && fresh == kNoSlot) return nullptr;
   if (aside == kNoSlot) return &r_.waiting;
   if (fresh == kNoSlot || r_.rules.waiting_order->by_place()) return &r_.skipped;
-  const WaitingView a{&table_[aside].spec, table_[aside].place};
-  const WaitingView b{&table_[fresh].spec, table_[fresh].place};
+  const WaitingView a{&table_[aside].spec, table_[aside].queued.place};
+  const WaitingView b{&table_[fresh].spec, table_[fresh].queued.place};
   return r_.rules.waiting_order->before(b, a) ? &r_.waiting : &r_.skipped;
 }
 
@@ -65,21 +66,21 @@ std::optional<HeldReason> StepBuilder::try_admit(WaitingQueue& queue, Slot slot)
   return std::nullopt;
 }
 
-// Fills state.hits with the cached prefix, whole blocks within the first n - 1 tokens; returns its tokens.
+// Fills hits_ with the cached prefix, whole blocks within the first n - 1 tokens; returns its tokens.
 std::int64_t StepBuilder::look_up(RequestState& state) {
-  state.hits.clear();
+  hits_.clear();
   if (!r_.config.prefix_caching) return 0;
   if (state.runs.empty()) content_runs(state.spec, r_.config.block_size, r_.config.hash_seed, state.runs);
   const std::int64_t size = r_.config.block_size.value;
-  r_.kv().lookup(state.runs, static_cast<std::int32_t>((state.known() - 1) / size), state.hits);
-  return state.hits.empty() ? 0 : state.hits.back().end * size;
+  r_.kv().lookup(state.runs, static_cast<std::int32_t>((state.known() - 1) / size), hits_);
+  return hits_.empty() ? 0 : hits_.back().end * size;
 }
 
 std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
                                               std::int64_t hit,
                                               std::int64_t chunk) const {
   const Tokens size = r_.config.block_size;
-  const Blocks from_free{r_.kv().free_blocks_in(state.hits)};
+  const Blocks from_free{r_.kv().free_blocks_in(hits_)};
   const Blocks known_hits = Blocks{hit / size.value} - from_free;
   AdmissionView view;
   view.free = r_.kv().free();
@@ -102,15 +103,15 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   record_growth(r_.words, r_.kv());
   queue.pop();
   const std::int64_t size = r_.config.block_size.value;
-  r_.kv().touch(state.hits);
-  state.own_first = state.held = state.published = static_cast<std::int32_t>(hit / size);
-  state.owner = r_.kv().open_owner(state.spec.id, state.lives, state.own_first);
+  state.own_first = state.held = state.published = hit / size;
+  state.owner = r_.kv().open_owner(state.spec.id, state.lives, hits_);
   r_.held_sum += state.held;
   r_.completion_sum +=
       blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
   note_admission(state, hit);
   state.phase = Phase::kRunning;
   state.set_aside = false;
+  CHECK_INVARIANT(r_.admissions < std::numeric_limits<std::uint32_t>::max(), r_.admissions);
   state.admission = ++r_.admissions;
   state.computed = hit;
   grow(state, chunk);
@@ -126,16 +127,15 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
 
 // What the request's record keeps of an admission.
 void StepBuilder::note_admission(RequestState& state, std::int64_t hit) {
-  RequestRecord& record = state.record;
   if (state.lives == 0) {
-    record.first_scheduled = r_.plan.time;
-    record.cached = Tokens{hit};
+    state.first_scheduled = r_.plan.time;
+    state.cached = hit;
   } else {
-    record.preempted += r_.plan.time - state.preempted_at;
-    record.recomputed += Tokens{std::max<std::int64_t>(state.lost - hit, 0)};
+    state.preempted += r_.plan.time - state.queued.preempted_at;
+    state.recomputed += std::max<std::int64_t>(state.lost - hit, 0);
   }
   ++state.lives;
-  if (!state.heads_queue) record.head_of_line += r_.head_of_line - state.head_of_line_mark;
+  if (!state.heads_queue) state.head_of_line += r_.head_of_line - state.queued.head_of_line_mark;
   state.heads_queue = false;
 }
 
@@ -145,10 +145,11 @@ void StepBuilder::publish(RequestState& state) {
   if (!r_.config.prefix_caching) return;
   const std::int64_t tokens = std::min(state.computed - state.placeholders, state.known());
   const auto full = static_cast<std::int32_t>(tokens / r_.config.block_size.value);
-  if (full <= state.published) return;
+  const auto published = static_cast<std::int32_t>(state.published);
+  if (full <= published) return;
   for (const ContentRun& run : state.runs) {
     if (run.first >= full) break;
-    const std::int32_t first = std::max(run.first, state.published);
+    const std::int32_t first = std::max(run.first, published);
     r_.kv().publish(state.owner, run, first, std::min(run.end, full));
   }
   state.published = full;
@@ -190,10 +191,10 @@ void StepBuilder::note_head(Slot slot) {
     RequestState& former = table_[r_.queue_head];
     if (former.phase == Phase::kWaiting && former.heads_queue) {
       former.heads_queue = false;
-      former.head_of_line_mark = r_.head_of_line;
+      former.queued.head_of_line_mark = r_.head_of_line;
     }
   }
-  state.record.head_of_line += r_.head_of_line - state.head_of_line_mark;
+  state.head_of_line += r_.head_of_line - state.queued.head_of_line_mark;
   state.heads_queue = true;
   r_.queue_head = slot;
   r_.queue_head_id = state.spec.id;

@@ -43,7 +43,7 @@ struct Cluster::Handler {
   void operator()(const SequenceOut& e) const {
     const Slot at = slot(e.request);
     if (at == kNoSlot) return;
-    const ReplicaId replica = cluster.table_[at].record.replica;
+    const ReplicaId replica = cluster.table_[at].replica;
     CHECK_INVARIANT(replica != kNoReplica, raw(e.request));
     cluster.at(replica).announce_end(at, e.step, e.end);
   }
@@ -65,9 +65,9 @@ struct Cluster::Handler {
     state.waits_for = without(state.waits_for, e.what);
     if (state.phase == Phase::kTokenising && !has(state.waits_for, WaitsFor::kTokenised)) {
       cluster.route_or_hold(at, now);
-    } else if (state.record.replica != kNoReplica) {
-      cluster.at(state.record.replica).unblock(at);
-      cluster.post_plan(state.record.replica, now);
+    } else if (state.replica != kNoReplica) {
+      cluster.at(state.replica).unblock(at);
+      cluster.post_plan(state.replica, now);
     }
   }
 
@@ -79,8 +79,8 @@ struct Cluster::Handler {
 
   void operator()(const ClientWindow& e) const {
     const Slot at = slot(e.request);
-    if (at == kNoSlot || cluster.table_[at].record.replica == kNoReplica) return;
-    const ReplicaId replica = cluster.table_[at].record.replica;
+    if (at == kNoSlot || cluster.table_[at].replica == kNoReplica) return;
+    const ReplicaId replica = cluster.table_[at].replica;
     cluster.at(replica).set_window(at, e.open);
     cluster.post_plan(replica, now);
   }
@@ -147,7 +147,7 @@ void Cluster::arrive(Slot slot, Time now) {
 
 void Cluster::route_or_hold(Slot slot, Time now) {
   RequestState& state = table_[slot];
-  state.record.ready = now;
+  state.ready = now;
   // Those held earlier go first.
   if (held_.empty() && try_route(slot, now)) return;
   if (max_held_ > 0 && static_cast<std::int64_t>(held_.size()) >= max_held_) {
@@ -172,7 +172,7 @@ bool Cluster::try_route(Slot slot, Time now) {
   routing_.add(record_word(RecordTag::kRoute, raw(state.spec.id)));
   routing_.add(raw(*target));
   const EngineConfig& config = configs_[raw(*target)];
-  state.record.replica = *target;
+  state.replica = *target;
   for (Observer* observer : observers_) observer->on_routed(state.spec, *target, now);
   const EndReason refusal = Replica::refuses(state.spec, config);
   const bool full = config.max_queued > 0 && views_[raw(*target)].waiting >= config.max_queued;
@@ -200,7 +200,7 @@ void Cluster::cancel(Slot slot, EndReason why, Time now) {
 // Ends a request that its replica did not end itself.
 void Cluster::end(Slot slot, EndState as, EndReason reason, Time now) {
   const RequestState& state = table_[slot];
-  const ReplicaId replica = state.record.replica;
+  const ReplicaId replica = state.replica;
   const bool in_replica = state.phase == Phase::kWaiting || state.phase == Phase::kRunning;
   if (in_replica) at(replica).leave(slot, as);
   if (!in_replica) {
@@ -214,14 +214,12 @@ void Cluster::end(Slot slot, EndState as, EndReason reason, Time now) {
 }
 
 void Cluster::on_replica_end(Slot slot, EndState as, EndReason reason, Time now) {
-  RequestRecord& record = table_[slot].record;
-  record.end_state = as;
-  record.end_reason = reason;
-  record.end = now;
-  const RequestRecord final_record = record;
+  const ReplicaId replica = table_[slot].replica;
+  const Tokens block_size = replica == kNoReplica ? Tokens{0} : configs_[raw(replica)].block_size;
+  const RequestRecord record = table_.record(slot, block_size, as, reason, now);
   table_.remove(slot);
-  for (Observer* observer : observers_) observer->on_end(final_record);
-  executor_->end_request(final_record);
+  for (Observer* observer : observers_) observer->on_end(record);
+  executor_->end_request(record);
 }
 
 void Cluster::post_plan(ReplicaId replica, Time now) {
@@ -254,7 +252,7 @@ std::vector<StalledRequest> Cluster::stalled(std::size_t most) const {
     if (state.spec.id == kNoRequest) continue;
     StalledRequest entry;
     entry.request = state.spec.id;
-    entry.replica = state.record.replica;
+    entry.replica = state.replica;
     entry.running = state.phase == Phase::kRunning;
     if (entry.replica != kNoReplica) {
       const Tokens size = configs_[raw(entry.replica)].block_size;

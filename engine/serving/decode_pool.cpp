@@ -16,45 +16,45 @@ DecodePool::DecodePool(RequestTable& table, Tokens block_size)
       ring_(kRing, kNoSlot) {}
 
 std::uint64_t DecodePool::last_step(const RequestState& state) const {
-  const std::int64_t more = state.limit - state.record.outputs.value;  // as of park_clock
-  return state.park_clock + static_cast<std::uint64_t>(more) - 1;
+  const std::int64_t more = state.limit - state.outputs;  // as of the clock
+  return state.pooled.clock + static_cast<std::uint64_t>(more) - 1;
 }
 
 // A member with c tokens computed takes a new block in the step where c is a multiple of the block size.
 std::int64_t& DecodePool::phase_of(const RequestState& state) {
   const std::int64_t into_block = state.computed % block_size_;
   const auto until_next = static_cast<std::uint64_t>((block_size_ - into_block) % block_size_);
-  return phase_[(state.park_clock + until_next) % phase_.size()];
+  return phase_[(state.pooled.clock + until_next) % phase_.size()];
 }
 
 void DecodePool::ring_insert(Slot slot, RequestState& state) {
   Slot& head = ring_[last_step(state) % kRing];
-  state.ring_prev = kNoSlot;
-  state.ring_next = head;
-  if (head != kNoSlot) table_[head].ring_prev = slot;
+  state.pooled.ring_prev = kNoSlot;
+  state.pooled.ring_next = head;
+  if (head != kNoSlot) table_[head].pooled.ring_prev = slot;
   head = slot;
 }
 
 void DecodePool::ring_remove(const RequestState& state, Slot slot) {
   Slot& head = ring_[last_step(state) % kRing];
-  if (state.ring_prev == kNoSlot) {
+  if (state.pooled.ring_prev == kNoSlot) {
     CHECK_INVARIANT(head == slot, head, slot);
-    head = state.ring_next;
+    head = state.pooled.ring_next;
   } else {
-    table_[state.ring_prev].ring_next = state.ring_next;
+    table_[state.pooled.ring_prev].pooled.ring_next = state.pooled.ring_next;
   }
-  if (state.ring_next != kNoSlot) table_[state.ring_next].ring_prev = state.ring_prev;
+  if (state.pooled.ring_next != kNoSlot) table_[state.pooled.ring_next].pooled.ring_prev = state.pooled.ring_prev;
 }
 
 void DecodePool::park(Slot slot) {
   RequestState& state = table_[slot];
   CHECK_INVARIANT(!state.parked && state.computed + 1 == state.known(), state.computed, state.known());
   state.parked = true;
-  state.park_clock = clock_;
-  state.pool_index = static_cast<std::uint32_t>(members_.size());
+  state.pooled.clock = clock_;
+  state.pooled.index = static_cast<std::uint32_t>(members_.size());
   members_.push_back(slot);
   context_sum_ += state.computed;
-  if (max_context_ > 0 || members_.size() == 1) max_context_ = std::max(max_context_, state.computed);
+  if (max_context_ > 0 || members_.size() == 1) max_context_ = std::max<std::int64_t>(max_context_, state.computed);
   ++phase_of(state);
   ++groups_[state.spec.stat_group];
   ring_insert(slot, state);
@@ -69,23 +69,24 @@ void DecodePool::unpark(Slot slot, bool in_flight, KvGroup& kv) {
   refresh(slot, kv);
   context_sum_ -= state.computed;
   if (state.computed == max_context_) max_context_ = 0;
-  members_[state.pool_index] = members_.back();
-  table_[members_.back()].pool_index = state.pool_index;
+  members_[state.pooled.index] = members_.back();
+  table_[members_.back()].pooled.index = state.pooled.index;
   members_.pop_back();
   state.parked = false;
   // The token of a step that has not come back is computed but not yet an output.
-  if (in_flight) state.record.outputs -= Tokens{1};
+  if (in_flight) state.outputs -= 1;
 }
 
 // Moves the base of the derivation to now: phase and last step stay what they were.
 void DecodePool::refresh(Slot slot, KvGroup& kv) {
   RequestState& state = table_[slot];
-  const auto advanced = static_cast<std::int64_t>(clock_ - state.park_clock);
+  const auto advanced = static_cast<std::int64_t>(clock_ - state.pooled.clock);
   state.computed += advanced;
-  state.record.outputs += Tokens{advanced};
-  state.park_clock = clock_;
-  state.held = static_cast<std::int32_t>(ceil_div(state.computed, block_size_));
-  kv.extend(state.owner, state.held);
+  state.outputs += advanced;
+  state.pooled.clock = clock_;
+  const std::int64_t held = ceil_div(state.computed, block_size_);
+  state.held = held;
+  kv.extend(state.owner, static_cast<std::int32_t>(held));
 }
 
 std::int64_t DecodePool::max_context() {
@@ -93,14 +94,14 @@ std::int64_t DecodePool::max_context() {
     for (const Slot slot : members_) {
       const RequestState& state = table_[slot];
       max_context_ =
-          std::max(max_context_, state.computed + static_cast<std::int64_t>(clock_ - state.park_clock));
+          std::max(max_context_, state.computed + static_cast<std::int64_t>(clock_ - state.pooled.clock));
     }
   }
   return max_context_;
 }
 
 void DecodePool::ending(std::vector<Slot>& out) const {
-  for (Slot slot = ring_[(clock_ - 1) % kRing]; slot != kNoSlot; slot = table_[slot].ring_next) {
+  for (Slot slot = ring_[(clock_ - 1) % kRing]; slot != kNoSlot; slot = table_[slot].pooled.ring_next) {
     if (last_step(table_[slot]) == clock_ - 1) out.push_back(slot);
   }
 }

@@ -11,12 +11,13 @@ namespace servetwin {
 KvGroup::KvGroup(Blocks num_blocks) : usable_(num_blocks.value - 1), free_(usable_) {
   CHECK_INVARIANT(num_blocks.value >= 2, num_blocks);
   CHECK_INVARIANT(num_blocks.value < kOpenEnd, num_blocks);
-  const OwnerSlot nobody = open_owner(kNoRequest, 0, 0);
+  const OwnerSlot nobody = open_owner(kNoRequest, 0, {});
   owners_[nobody].open = false;
   queue_push(new_piece(nobody, 0, static_cast<std::int32_t>(usable_), 0));
 }
 
-OwnerSlot KvGroup::open_owner(RequestId request, std::uint32_t life, std::int32_t first) {
+OwnerSlot KvGroup::open_owner(RequestId request, std::uint32_t life, const std::vector<KvExtent>& hits) {
+  for (const KvExtent& extent : hits) hold(extent);
   OwnerSlot slot;
   if (spare_owners_.empty()) {
     slot = static_cast<OwnerSlot>(owners_.size());
@@ -30,7 +31,8 @@ OwnerSlot KvGroup::open_owner(RequestId request, std::uint32_t life, std::int32_
   owner.life = life;
   owner.head = owner.tail = kNone;
   owner.open = true;
-  owner.next_index = first;
+  owner.next_index = hits.empty() ? 0 : hits.back().end;
+  owner.hits = hits;
   return slot;
 }
 
@@ -185,10 +187,6 @@ std::int64_t KvGroup::free_blocks_in(const std::vector<KvExtent>& extents) const
   return count;
 }
 
-void KvGroup::touch(const std::vector<KvExtent>& extents) {
-  for (const KvExtent& extent : extents) hold(extent);
-}
-
 void KvGroup::hold(const KvExtent& extent) {
   std::uint32_t index = piece_at(extent.owner, extent.first);
   if (pieces_[index].first < extent.first) index = split(index, extent.first);
@@ -205,12 +203,13 @@ void KvGroup::hold(const KvExtent& extent) {
   }
 }
 
-void KvGroup::release(const std::vector<KvExtent>& hits, OwnerSlot slot) {
+void KvGroup::release(OwnerSlot slot) {
   Owner& owner = owners_[slot];
   CHECK_INVARIANT(owner.open, slot);
   owner.open = false;
   if (owner.head != kNone) let_go({slot, pieces_[owner.head].first, owner.next_index});
-  for (auto extent = hits.rbegin(); extent != hits.rend(); ++extent) let_go(*extent);
+  for (auto extent = owner.hits.rbegin(); extent != owner.hits.rend(); ++extent) let_go(*extent);
+  owner.hits.clear();
   release_owner_if_empty(slot);
 }
 

@@ -23,16 +23,17 @@ class KvGroup {
   Blocks used() const { return Blocks{usable_ - free_ - pinned_}; }
   Blocks usable() const { return Blocks{usable_}; }
 
-  // A new owner for an admission; its blocks start at index `first`.
-  OwnerSlot open_owner(RequestId request, std::uint32_t life, std::int32_t first);
+  // A new owner for an admission. It takes part in the blocks `hits` (a cached prefix), and its own start
+  // behind them.
+  OwnerSlot open_owner(RequestId request, std::uint32_t life, const std::vector<KvExtent>& hits);
+  // The prefix that an open owner shares.
+  const std::vector<KvExtent>& hits(OwnerSlot owner) const { return owners_[owner].hits; }
   // The longest cached prefix of the runs, at most `max_blocks`, as extents in order. Changes nothing.
   void lookup(const std::vector<ContentRun>& runs,
               std::int32_t max_blocks,
               std::vector<KvExtent>& hits) const;
   // How many of these blocks lie in the free queue: they leave it when touched, so they count as needed.
   std::int64_t free_blocks_in(const std::vector<KvExtent>& extents) const;
-  // Takes part in these blocks (a prefix hit).
-  void touch(const std::vector<KvExtent>& extents);
   // Takes `count` blocks from the head of the free queue. The caller checked that they are there, and says
   // whose they became by extend(), now or (decoders that grow together) before anyone looks.
   void take(std::int64_t count);
@@ -40,9 +41,8 @@ class KvGroup {
   void extend(OwnerSlot owner, std::int32_t end);
   // Makes the owner's blocks [first, end) of that run findable.
   void publish(OwnerSlot owner, const ContentRun& run, std::int32_t first, std::int32_t end);
-  // Lets go of a sequence's blocks, last block first: `hits` and then the owner's own blocks, in order of
-  // index.
-  void release(const std::vector<KvExtent>& hits, OwnerSlot owner);
+  // Lets go of a sequence's blocks, last block first: the owner's own, then its hits.
+  void release(OwnerSlot owner);
   // Forgets all cached content. Only when nothing is used; returns whether it did.
   bool reset_cache();
 
@@ -79,6 +79,7 @@ class KvGroup {
     std::uint32_t tail = kNone;  // last piece
     bool open = false;           // its sequence still holds and extends it
     std::int32_t next_index = 0;
+    std::vector<KvExtent> hits;  // while open
     std::vector<Published> published;
   };
   // One copy of part of a run. Of several copies of a block the one published first is found.

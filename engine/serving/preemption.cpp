@@ -65,21 +65,18 @@ void StepBuilder::preempt(std::size_t index) {
       PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kPreempt, entry);
-  r_.kv().release(state.hits, state.owner);
+  r_.kv().release(state.owner);
   r_.held_sum -= state.held;
   r_.completion_sum -=
       blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
   if (state.window_closed) --r_.closed_windows;
-  state.hits.clear();
   state.owner = kNoOwner;
   state.held = state.published = state.own_first = 0;
   state.lost = state.computed;
   state.computed = 0;
   state.decoding = false;
   state.phase = Phase::kWaiting;
-  state.preempted_at = r_.plan.time;
-  state.head_of_line_mark = r_.head_of_line;
-  ++state.record.preemptions;
+  state.queued = {0, r_.plan.time, r_.head_of_line};
   r_.running.erase(r_.running.begin() + static_cast<std::ptrdiff_t>(index));
   r_.waiting.push_front(slot, state);
   victims_.push_back(slot);

@@ -23,6 +23,7 @@ Replica::Replica(ReplicaId id,
                  EndSink& ends)
     : s_(id, config, std::move(rules), table, observers), builder_(s_), ends_(ends) {
   CHECK_INVARIANT(config.max_num_batched_tokens.value > 0, config.max_num_batched_tokens);
+  CHECK_INVARIANT(config.max_model_len.value < kOpenEnd, config.max_model_len);
   CHECK_INVARIANT(config.max_num_seqs > 0 && config.in_flight.depth > 0, config.max_num_seqs,
                   config.in_flight.depth);
 }
@@ -42,7 +43,7 @@ void Replica::enqueue(Slot slot) {
   state.phase = Phase::kWaiting;
   state.limit = std::min(state.spec.max_tokens, s_.config.max_model_len - state.spec.prompt).value;
   state.growth_shared = s_.config.prefix_caching && state.spec.continues_content;
-  state.head_of_line_mark = s_.head_of_line;
+  state.queued.head_of_line_mark = s_.head_of_line;
   groups_seen_ = std::max(groups_seen_, state.spec.stat_group + 1);
   s_.classify(slot);
   state.set_aside = state.blocked_as.has_value();
@@ -60,14 +61,13 @@ bool Replica::warm(const RequestSpec& spec) {
   const auto full = static_cast<std::int32_t>(spec.prompt / s_.config.block_size);
   s_.kv().lookup(runs, full, hits);
   const std::int32_t hit = hits.empty() ? 0 : hits.back().end;
-  s_.kv().touch(hits);
-  const OwnerSlot owner = s_.kv().open_owner(spec.id, kWarmLife, hit);
+  const OwnerSlot owner = s_.kv().open_owner(spec.id, kWarmLife, hits);
   s_.kv().take(full - hit);
   s_.kv().extend(owner, full);
   for (const ContentRun& run : runs) {
     s_.kv().publish(owner, run, std::max(run.first, hit), std::min(run.end, full));
   }
-  s_.kv().release(hits, owner);
+  s_.kv().release(owner);
   s_.kv().clear_taken();
   return true;
 }
@@ -81,7 +81,7 @@ void Replica::unpark(Slot slot, bool in_flight) {
   RequestState& state = s_.table[slot];
   s_.pool.unpark(slot, in_flight, s_.kv());
   if (state.growth_shared) --s_.shared_growers;
-  state.record.last_token = s_.last_end;
+  state.last_token = s_.last_end;
 }
 
 // Out of its queue or the running ones, with its blocks given back.
@@ -98,15 +98,12 @@ void Replica::let_go(Slot slot) {
     s_.running.erase(std::find(s_.running.begin(), s_.running.end(), slot));
   }
   if (state.window_closed) --s_.closed_windows;
-  const std::int64_t slots = state.held * s_.config.block_size.value;
-  state.record.held_at_end = Tokens{slots};
-  state.record.waste_at_end = Tokens{slots - state.computed};
   s_.held_sum -= state.held;
   s_.completion_sum -=
       blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, s_.config.block_size).value;
   // Text generated while parked becomes findable now; nobody else could have asked for it before.
   builder_.publish(state);
-  s_.kv().release(state.hits, state.owner);
+  s_.kv().release(state.owner);
 }
 
 void Replica::leave(Slot slot, EndState as) {
@@ -114,7 +111,7 @@ void Replica::leave(Slot slot, EndState as) {
   const RequestState& state = s_.table[slot];
   s_.decisions.add(record_word(RecordTag::kEnd, raw(state.spec.id)));
   s_.decisions.add_signed(static_cast<std::int64_t>(as));
-  s_.decisions.add_signed(state.record.outputs.value);
+  s_.decisions.add_signed(state.outputs);
 }
 
 void Replica::finish(Slot slot, EndState as, EndReason reason, Time now) {
@@ -198,28 +195,28 @@ void Replica::deliver_row(const InFlightRow& row, Time now) {
   if (state.phase == Phase::kWaiting) s_.classify(row.slot);
   if (!row.sampled) return;
   if (s_.config.in_flight.speculate_outputs) --state.placeholders;
-  state.record.outputs += Tokens{1};
-  if (state.record.first_token == kTimeNever) {
-    state.record.first_token = now;
+  ++state.outputs;
+  if (state.first_token == kTimeNever) {
+    state.first_token = now;
     for (Observer* observer : s_.observers) observer->on_first_token(state.spec, now);
   } else {
     tell_gap(state, now);
   }
-  state.record.last_token = now;
+  state.last_token = now;
   if (state.stopping && state.stopping_step == delivering_) {
     finish(row.slot, state.stopping_as,
            state.stopping_as == EndState::kFailed ? EndReason::kBackend : EndReason::kNone, now);
-  } else if (state.record.outputs.value == state.limit) {
+  } else if (state.outputs == state.limit) {
     finish(row.slot, EndState::kLength, EndReason::kNone, now);
   }
 }
 
 void Replica::tell_gap(const RequestState& state, Time now) {
-  if (state.record.last_token == previous_end_) {
+  if (state.last_token == previous_end_) {
     ++regular_gaps_[state.spec.stat_group];
     return;
   }
-  const Duration gap = now - state.record.last_token;
+  const Duration gap = now - state.last_token;
   for (Observer* observer : s_.observers)
     observer->on_gaps(s_.id, state.spec.stat_group, gap, 1, now, state.spec.id);
 }
@@ -256,7 +253,7 @@ void Replica::park_decoders(Time now) {
   for (const Slot slot : s_.running) {
     RequestState& state = s_.table[slot];
     const bool ready =
-        state.decoding && state.computed + 1 == state.known() && state.record.last_token == now;
+        state.decoding && state.computed + 1 == state.known() && state.last_token == now;
     if (!ready || grows_as_another(state)) {
       s_.running[kept++] = slot;
       continue;

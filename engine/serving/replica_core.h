@@ -79,8 +79,8 @@ struct ReplicaCore {
   bool steady = false;      // planning again would decide the same as long as membership does not change
   bool kv_refused = false;  // the head was refused for KV in the last plan
   StepId last_step{0};
-  std::uint64_t admissions = 0;
-  std::uint64_t last_pool_admission = 0;  // latest admission that ever joined the pool
+  std::uint32_t admissions = 0;
+  std::uint32_t last_pool_admission = 0;  // latest admission that ever joined the pool
   std::int64_t completion_sum = 0;        // blocks that the running ones need to their max_tokens
   std::int64_t held_sum = 0;              // blocks in their tables
   std::array<std::int64_t, kNumHeldReasons> blocked{};  // waiting requests by what blocks them

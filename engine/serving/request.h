@@ -45,22 +45,22 @@ constexpr WaitsFor without(WaitsFor set, WaitsFor bit) {
 // Immutable data of a request, put into the RequestTable before its Arrived event.
 struct RequestSpec {
   RequestId id = kNoRequest;
-  Time arrival = kTimeZero;   // when the client sent it
-  Tokens prompt{};            // at least 1
-  Tokens max_tokens{};        // what the client asked for, at least 1; clipped to the context by the core
-  std::int32_t priority = 0;  // smaller is more important, as in vLLM
   ClassId traffic_class{0};
   std::uint8_t stat_group = 0;  // gaps between tokens are pooled per group (< kMaxStatGroups)
-  TenantId tenant{0};
-  AdapterId adapter = kNoAdapter;
   WaitsFor waits_for = WaitsFor::kNothing;
-  SessionId session = kNoSession;
-  std::uint64_t cache_salt = 0;  // requests of different salts share no KV blocks
-  // What the prompt is made of, in order; lengths sum to `prompt`. Empty: text that no other request shares.
-  std::vector<ContentSegment> content;
   // Generated tokens continue the last segment's stream (a later turn's prompt repeats them); otherwise they
   // are fresh.
   bool continues_content = false;
+  Tokens prompt{};            // at least 1
+  Tokens max_tokens{};        // what the client asked for, at least 1; clipped to the context by the core
+  Time arrival = kTimeZero;   // when the client sent it
+  std::int32_t priority = 0;  // smaller is more important, as in vLLM
+  SessionId session = kNoSession;
+  TenantId tenant{0};
+  AdapterId adapter = kNoAdapter;
+  std::uint64_t cache_salt = 0;  // requests of different salts share no KV blocks
+  // What the prompt is made of, in order; lengths sum to `prompt`. Empty: text that no other request shares.
+  std::vector<ContentSegment> content;
 };
 
 inline constexpr int kMaxStatGroups = 32;

@@ -20,48 +20,87 @@ inline constexpr Slot kNoSlot = 0xffffffffU;
 
 enum class Phase : std::uint8_t { kReceived, kTokenising, kHeld, kWaiting, kRunning };
 
-struct RequestState {
+// A count of tokens or blocks below 2^31 in four bytes; computes in eight. What a request may hold is bounded by
+// the context, which Replica checks to be below.
+class SmallCount {
+ public:
+  constexpr SmallCount() = default;
+  constexpr SmallCount& operator=(std::int64_t value) {
+    value_ = static_cast<std::int32_t>(value);
+    return *this;
+  }
+  constexpr operator std::int64_t() const { return value_; }
+  constexpr SmallCount& operator+=(std::int64_t more) { return *this = value_ + more; }
+  constexpr SmallCount& operator-=(std::int64_t less) { return *this = value_ - less; }
+  constexpr SmallCount& operator++() { return *this += 1; }
+
+ private:
+  std::int32_t value_ = 0;
+};
+
+// While it waits.
+struct QueuePlace {
+  std::int64_t place;
+  Time preempted_at;
+  Duration head_of_line_mark;  // the replica's head-of-line integral when it began to wait behind the head
+};
+
+// While it is parked: the clock when it was brought up to date, and its place in the ring of length ends.
+struct PoolPlace {
+  std::uint64_t clock;
+  Slot ring_prev;
+  Slot ring_next;
+  std::uint32_t index;
+};
+
+// Four cache lines, of which each step of a running request needs the first two.
+struct alignas(64) RequestState {
   RequestSpec spec;
-  RequestRecord record;  // complete when the request ends
-  Phase phase = Phase::kReceived;
-  WaitsFor waits_for = WaitsFor::kNothing;
-  bool window_closed = false;            // its client does not read
-  bool decoding = false;                 // past its prompt: one token a step
-  bool parked = false;                   // its progress is derived by the DecodePool
-  bool growth_shared = false;            // others may look up the text it generates
-  std::optional<HeldReason> blocked_as;  // while waiting: why it may not enter, whatever room there is
-  bool set_aside = false;                // waits in the queue of the blocked
-  bool heads_queue = false;
-  bool stopping = false;  // SequenceOut announced its end for `stopping_step`
-  EndState stopping_as = EndState::kStop;
+  SmallCount computed;            // tokens whose KV is or is being computed
+  SmallCount outputs;             // tokens produced
+  SmallCount limit;               // outputs at most: max_tokens clipped to the context
+  SmallCount held;                // blocks in its table
+  SmallCount published;           // blocks made findable
   std::int16_t in_flight = 0;     // steps of it that have not come back
   std::int16_t placeholders = 0;  // outputs scheduled but not known (asynchronous scheduling)
-  std::uint32_t lives = 0;        // admissions so far
-  std::int64_t limit = 0;         // outputs at most: max_tokens clipped to the context
-  std::int64_t computed = 0;      // tokens whose KV is or is being computed
-  std::int64_t lost = 0;          // computed tokens lost by the last preemption
-  std::int64_t place = 0;         // in its queue
-  std::uint64_t admission = 0;    // running order
-  StepId stopping_step{0};
-  Time preempted_at = kTimeNever;
-  Duration head_of_line_mark{0};  // the replica's head-of-line integral when it began to wait behind the head
+  Phase phase = Phase::kReceived;
+  bool decoding = false;       // past its prompt: one token a step
+  bool parked = false;         // its progress is derived by the DecodePool
+  bool window_closed = false;  // its client does not read
+  bool stopping = false;       // SequenceOut announced its end for `stopping_step`
+  EndState stopping_as = EndState::kStop;
+  bool growth_shared = false;  // others may look up the text it generates
+  bool set_aside = false;      // waits in the queue of the blocked
+  Time last_token = kTimeNever;
+  Time first_token = kTimeNever;
 
+  StepId stopping_step{0};
   OwnerSlot owner = kNoOwner;
-  std::int32_t own_first = 0;  // blocks before it are hits
-  std::int32_t held = 0;       // blocks in its table
-  std::int32_t published = 0;  // blocks made findable
-  std::vector<KvExtent> hits;
+  SmallCount own_first;         // blocks before it are hits
+  std::uint32_t lives = 0;      // admissions so far
+  std::uint32_t admission = 0;  // running order
+  WaitsFor waits_for = WaitsFor::kNothing;
+  bool heads_queue = false;
+  std::optional<HeldReason> blocked_as;  // while waiting: why it may not enter, whatever room there is
+  ReplicaId replica = kNoReplica;
+  SmallCount cached;            // prefix hit at the first admission
+  SmallCount lost;              // computed tokens lost by the last preemption
+  std::int64_t recomputed = 0;  // tokens computed again after preemptions
+  Time ready = kTimeNever;      // tokenised and handed to routing
+  Time first_scheduled = kTimeNever;
+  Duration preempted{};     // total time between a preemption and the next admission
+  Duration head_of_line{};  // waiting behind a head that was refused for KV
+  union {
+    QueuePlace queued{0, kTimeNever, Duration{0}};  // in phase kWaiting
+    PoolPlace pooled;                               // while parked
+  };
   std::vector<ContentRun> runs;  // empty without prefix caching
 
-  // While parked: where it stood when it was, and its place in the ring of length ends.
-  std::uint64_t park_clock = 0;
-  Slot ring_prev = kNoSlot;
-  Slot ring_next = kNoSlot;
-  std::uint32_t pool_index = 0;
-
   // Prompt and outputs known so far.
-  std::int64_t known() const { return spec.prompt.value + record.outputs.value; }
+  std::int64_t known() const { return spec.prompt.value + outputs; }
 };
+
+static_assert(sizeof(RequestState) <= 256);
 
 class RequestTable {
  public:
@@ -95,6 +134,9 @@ class RequestTable {
     states_[slot].spec.id = kNoRequest;
     spare_.push_back(slot);
   }
+
+  // What is told of a request that ends now. `block_size` is that of its replica, anything if it has none.
+  RequestRecord record(Slot slot, Tokens block_size, EndState as, EndReason reason, Time now) const;
 
   std::size_t size() const { return slot_of_.size(); }
   // Slots ever used at once: an upper bound for walks in reports of a stalled run.

@@ -159,7 +159,7 @@ void StepBuilder::unpark_all() {
     RequestState& state = table_[slot];
     r_.pool.unpark(slot, false, r_.kv());
     if (state.growth_shared) --r_.shared_growers;
-    state.record.last_token = r_.last_end;
+    state.last_token = r_.last_end;
     publish(state);
     r_.running.push_back(slot);
   }
@@ -270,9 +270,9 @@ void StepBuilder::grow(RequestState& state, std::int64_t tokens) {
   const std::int64_t need = blocks_needed(state, tokens);
   if (need > 0) {
     r_.kv().take(need);
-    state.held += static_cast<std::int32_t>(need);
+    state.held += need;
     r_.held_sum += need;
-    r_.kv().extend(state.owner, state.held);
+    r_.kv().extend(state.owner, static_cast<std::int32_t>(state.held));
   }
   const bool reaches_end = state.computed + tokens == state.known() + state.placeholders;
   state.computed += tokens;
@@ -300,7 +300,7 @@ void StepBuilder::add_shape(
   StepShape& shape = r_.plan.shape;
   shape.tokens += sign * tokens;
   shape.sequences += sign;
-  shape.max_context = std::max(shape.max_context, state.computed);
+  shape.max_context = std::max<std::int64_t>(shape.max_context, state.computed);
   if (decode) {
     shape.decode_sequences += sign;
     shape.decode_context += sign * (context + tokens);

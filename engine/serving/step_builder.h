@@ -64,6 +64,7 @@ class StepBuilder {
   RequestTable& table_;
   std::int64_t budget_ = 0;
   bool preempted_ = false;
+  std::vector<KvExtent> hits_;  // of the request that is looked at
   std::vector<Slot> set_aside_;
   std::vector<std::pair<Slot, HeldReason>> holds_;  // of this plan
   std::vector<Slot> victims_;                       // of this plan: they count as preempted in it

@@ -11,17 +11,17 @@ bool WaitingQueue::Before::operator()(const Entry& a, const Entry& b) const {
 
 bool WaitingQueue::alive(const Entry& entry) const {
   const RequestState& state = table_[entry.slot];
-  return state.spec.id == entry.id && state.phase == Phase::kWaiting && state.place == entry.place;
+  return state.spec.id == entry.id && state.phase == Phase::kWaiting && state.queued.place == entry.place;
 }
 
 void WaitingQueue::push_back(Slot slot, RequestState& state) {
-  state.place = ++back_place_;
-  insert({slot, state.spec.id, state.place});
+  state.queued.place = ++back_place_;
+  insert({slot, state.spec.id, state.queued.place});
 }
 
 void WaitingQueue::push_front(Slot slot, RequestState& state) {
-  state.place = --front_place_;
-  insert({slot, state.spec.id, state.place});
+  state.queued.place = --front_place_;
+  insert({slot, state.spec.id, state.queued.place});
 }
 
 void WaitingQueue::insert(const Entry& entry) {
@@ -56,7 +56,7 @@ void WaitingQueue::remove(Slot slot, const RequestState& state) {
   CHECK_INVARIANT(size_ > 0, size_);
   --size_;
   if (!order_.by_place()) {
-    const auto erased = sorted_.erase({slot, state.spec.id, state.place});
+    const auto erased = sorted_.erase({slot, state.spec.id, state.queued.place});
     CHECK_INVARIANT(erased == 1, raw(state.spec.id));
   }
 }

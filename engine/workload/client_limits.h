@@ -22,9 +22,9 @@ inline std::array<std::pair<Duration, EndReason>, 4> client_limits(const Request
 inline bool still_due(const Cancelled& limit, const RequestTable& requests) {
   const Slot slot = requests.find(limit.request);
   if (slot == kNoSlot) return false;
-  const RequestRecord& record = requests[slot].record;
-  if (limit.why == EndReason::kQueueTimeout) return record.first_scheduled == kTimeNever;
-  if (limit.why == EndReason::kTtftTimeout) return record.first_token == kTimeNever;
+  const RequestState& request = requests[slot];
+  if (limit.why == EndReason::kQueueTimeout) return request.first_scheduled == kTimeNever;
+  if (limit.why == EndReason::kTtftTimeout) return request.first_token == kTimeNever;
   return true;
 }
 

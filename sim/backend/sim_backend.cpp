@@ -244,8 +244,8 @@ void SimBackend::note_reset(ReplicaId replica) {
   const RequestTable& requests = cluster_->requests();
   for (Slot slot = 0; slot < requests.capacity(); ++slot) {
     const RequestState& state = requests[slot];
-    if (state.spec.id == kNoRequest || state.record.replica != replica) continue;
-    replicas_[raw(replica)].stops.restart(state.spec.id, state.record.outputs.value);
+    if (state.spec.id == kNoRequest || state.replica != replica) continue;
+    replicas_[raw(replica)].stops.restart(state.spec.id, state.outputs);
   }
 }
 

@@ -35,16 +35,15 @@ class PoolAndLoop {
     const Slot slot = table_.add(spec);
     RequestState& state = table_[slot];
     state.limit = spec.max_tokens.value;
-    state.record.outputs =
-        Tokens{*rc::gen::inRange<std::int64_t>(1, std::min<std::int64_t>(state.limit, 20))};
+    state.outputs = *rc::gen::inRange<std::int64_t>(1, std::min<std::int64_t>(state.limit, 20));
     state.computed = state.known() - 1;
     state.decoding = true;
-    state.held = static_cast<std::int32_t>(blocks_for(Tokens{state.computed}, Tokens{size_}).value);
-    state.owner = kv_.open_owner(spec.id, 0, 0);
+    state.held = blocks_for(Tokens{state.computed}, Tokens{size_}).value;
+    state.owner = kv_.open_owner(spec.id, 0, {});
     kv_.take(state.held);
-    kv_.extend(state.owner, state.held);
+    kv_.extend(state.owner, static_cast<std::int32_t>(state.held));
     pool_.park(slot);
-    loop_[slot] = {state.computed, state.record.outputs.value, state.limit, state.held, spec.stat_group};
+    loop_[slot] = {state.computed, state.outputs, state.limit, state.held, spec.stat_group};
   }
 
   // A step is planned: blocks are taken, everyone advances. Those at their limit leave when it comes back.
@@ -70,7 +69,7 @@ class PoolAndLoop {
     pool_.unpark(slot, in_flight, kv_);
     check_member(slot, expected, in_flight ? 1 : 0);
     RC_ASSERT(!table_[slot].parked);
-    kv_.release({}, table_[slot].owner);
+    kv_.release(table_[slot].owner);
     table_.remove(slot);
     loop_.erase(slot);
   }
@@ -112,7 +111,7 @@ class PoolAndLoop {
   void check_member(Slot slot, const Decoder& expected, std::int64_t unknown) const {
     const RequestState& state = table_[slot];
     RC_ASSERT(state.computed == expected.computed);
-    RC_ASSERT(state.record.outputs.value == expected.outputs - unknown);
+    RC_ASSERT(state.outputs == expected.outputs - unknown);
     RC_ASSERT(state.held == expected.held);
   }
 

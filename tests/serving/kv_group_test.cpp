@@ -47,10 +47,9 @@ class TwoPools {
       left_.push_back(spec);
       return;
     }
-    ours_.touch(sequence.hits);
     const auto first = static_cast<std::int32_t>(hit.size());
     sequence.life = lives_[spec.id]++;
-    sequence.owner = ours_.open_owner(spec.id, sequence.life, first);
+    sequence.owner = ours_.open_owner(spec.id, sequence.life, sequence.hits);
     sequence.first = sequence.held = sequence.published = first;
     naive_.allocate(spec.id, hit, first * size_);
     sequences_.push_back(sequence);
@@ -85,7 +84,7 @@ class TwoPools {
 
   void release(std::size_t which) {
     const Sequence sequence = sequences_[which];
-    ours_.release(sequence.hits, sequence.owner);
+    ours_.release(sequence.owner);
     naive_.release(sequence.spec.id);
     left_.push_back(sequence.spec);
     sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(which));
@@ -99,7 +98,7 @@ class TwoPools {
     RC_ASSERT(ours_.used().value == naive_.used_count());
     RC_ASSERT(ids_.free() == naive_.free_ids());
     for (const Sequence& sequence : sequences_) {
-      std::vector<int> blocks = ids_of(sequence.hits);
+      std::vector<int> blocks = ids_of(ours_.hits(sequence.owner));
       for (std::int32_t i = sequence.first; i < sequence.held; ++i)
         blocks.push_back(ids_.id(sequence.owner, i));
       RC_ASSERT(blocks == naive_.block_ids(sequence.spec.id));

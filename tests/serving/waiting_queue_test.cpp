@@ -50,7 +50,7 @@ class QueueAndVector {
 
   void check() {
     std::sort(waiting_.begin(), waiting_.end(), [this](Slot a, Slot b) {
-      return order_->before({&table_[a].spec, table_[a].place}, {&table_[b].spec, table_[b].place});
+      return order_->before({&table_[a].spec, table_[a].queued.place}, {&table_[b].spec, table_[b].queued.place});
     });
     RC_ASSERT(queue_.size() == static_cast<std::int64_t>(waiting_.size()));
     RC_ASSERT(queue_.empty() == waiting_.empty());
@@ -61,10 +61,10 @@ class QueueAndVector {
   void enter(Slot slot, bool in_front) {
     RequestState& state = table_[slot];
     state.phase = Phase::kWaiting;
-    const std::int64_t before = state.place;
+    const std::int64_t before = state.queued.place;
     in_front ? queue_.push_front(slot, state) : queue_.push_back(slot, state);
-    RC_ASSERT((in_front ? state.place < 0 : state.place > 0));
-    RC_ASSERT(state.place != before);
+    RC_ASSERT((in_front ? state.queued.place < 0 : state.queued.place > 0));
+    RC_ASSERT(state.queued.place != before);
     waiting_.push_back(slot);
   }
   void forget(Slot slot) { waiting_.erase(std::find(waiting_.begin(), waiting_.end(), slot)); }

@@ -89,7 +89,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
     if (!plain_ || slot == kNoSlot) return std::nullopt;
     const RequestState& state = cluster_.requests()[slot];
     std::vector<int> ids;
-    for (const KvExtent& extent : state.hits) {
+    for (const KvExtent& extent : cluster_.at(kReplica).state().kv().hits(state.owner)) {
       for (std::int32_t i = extent.first; i < extent.end; ++i) ids.push_back(ids_.id(extent.owner, i));
     }
     for (std::int32_t i = state.own_first; i < state.held; ++i) ids.push_back(ids_.id(state.owner, i));
