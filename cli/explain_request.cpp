@@ -67,7 +67,12 @@ class RequestWatch final : public Observer {
           return entry.request == request_ && entry.action == PlanAction::kPreempt;
         });
     if (preempted != plan.entries.end()) {
-      add(plan.step, "preempted", fmt::format("{} computed tokens lost", preempted->tokens.value), 0);
+      const bool swapped = preempted != plan.entries.begin() && (preempted - 1)->request == request_ &&
+                           (preempted - 1)->action == PlanAction::kSwapOut;
+      add(plan.step, "preempted",
+          swapped ? fmt::format("KV of {} tokens copied to the host", (preempted - 1)->tokens.value)
+                  : fmt::format("{} computed tokens lost", preempted->tokens.value),
+          0);
     } else if (plan.shape.tokens > 0) {
       note_step(plan);
     }
@@ -97,7 +102,7 @@ class RequestWatch final : public Observer {
 
   void note_row(const StepPlan& plan, const StepRow& row) {
     for (const PlanEntry& entry : plan.entries) {
-      if (entry.request != request_) continue;
+      if (entry.request != request_ || entry.action == PlanAction::kSwapIn) continue;
       const bool admitted = entry.action == PlanAction::kAdmit;
       std::string detail = fmt::format("{} tokens after {}", row.tokens.value, row.context.value);
       if (admitted) detail += fmt::format(", {} from the prefix cache", entry.hit.value);

@@ -80,9 +80,14 @@ std::vector<std::string> batch_lines(const StepPlan& plan) {
     lines.push_back(std::move(text));
   }
   for (const PlanEntry& entry : plan.entries) {
-    if (entry.action != PlanAction::kPreempt) continue;
-    lines.push_back(fmt::format("request {}: preempted, {} computed tokens lost", raw(entry.request),
-                                entry.tokens.value));
+    if (entry.action == PlanAction::kPreempt) {
+      lines.push_back(fmt::format("request {}: preempted, {} computed tokens lost", raw(entry.request),
+                                  entry.tokens.value));
+    } else if (entry.action == PlanAction::kSwapOut || entry.action == PlanAction::kSwapIn) {
+      lines.push_back(fmt::format("request {}: KV of {} tokens copied {}", raw(entry.request),
+                                  entry.tokens.value,
+                                  entry.action == PlanAction::kSwapOut ? "to the host" : "back"));
+    }
   }
   return lines;
 }
@@ -156,6 +161,8 @@ Json step_json(const StepWatch& watch, const Scenario& scenario, const std::opti
     if (entry.action != PlanAction::kPreempt) continue;
     out["preempted"].push_back({{"request", raw(entry.request)}, {"tokens_lost", entry.tokens.value}});
   }
+  out["swapped_out_blocks"] = plan.shape.swap_out_blocks;
+  out["swapped_in_blocks"] = plan.shape.swap_in_blocks;
   out["left_out"] = Json::array();
   for (const HeldRequest& held : watch.held()) {
     out["left_out"].push_back({{"request", raw(held.request)},

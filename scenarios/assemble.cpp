@@ -92,6 +92,25 @@ EngineConfig engine_config(const Scenario& scenario) {
   return config;
 }
 
+void check_rules(const Scenario& scenario) {
+  const EngineSpec& engine = scenario.spec().engine;
+  const RuleSet rules = make_rules(engine.rules, engine.rule_parameters);
+  if (!rules.pressure->swaps() || engine.config.host_blocks.value > 0) return;
+  const ConfigNode* node = find_path(scenario.resolved, "spec.engine.rules.pressure");
+  throw ConfigError(Problem{"CFG202", node != nullptr ? node->place : SourcePlace{},
+                            "spec.engine.rules.pressure", "swaps, and there is no host tier to swap to",
+                            "give spec.engine.host_blocks, or pressure: recompute"});
+}
+
+// Each device of a replica copies its share over its own link to the host.
+double swap_block_ns(const Scenario& scenario) {
+  const EngineSpec& engine = scenario.spec().engine;
+  const Bytes token = kv_bytes_per_token(scenario.model, engine.kv_dtype.value_or(DType::kBF16),
+                                         static_cast<int>(scenario.spec().layout.tp));
+  const Bytes block = token * engine.config.block_size.value;
+  return static_cast<double>(block.value) / scenario.device.host_link.value * 1e9;
+}
+
 // Ids of their own keep text that nobody shares apart from that of the run's requests.
 std::int64_t warm_caches(RequestSource& source, Cluster& cluster) {
   constexpr std::uint32_t kWarmIds = 0x80000000U;
@@ -120,7 +139,7 @@ RunParts assemble(const Scenario& scenario) {
     parts.cost = make_choice<CostModel>(spec.cost, "model", "{model: analytic}", cost_context(scenario));
   });
   collect(problems, [&] { parts.router = make_choice<Router>(spec.router, "name", "round_robin"); });
-  collect(problems, [&] { make_rules(spec.engine.rules, spec.engine.rule_parameters); });
+  collect(problems, [&] { check_rules(scenario); });
   std::unique_ptr<RequestSource> source;
   collect(problems, [&] { source = make_source(scenario.workload, static_cast<std::uint64_t>(spec.seed)); });
   if (!problems.empty()) throw ConfigError(std::move(problems));
@@ -135,6 +154,7 @@ RunParts assemble(const Scenario& scenario) {
                            spec.front_end.per_token};
   }
   parts.sim.front_end.per_output = spec.front_end.per_output;
+  parts.sim.swap_block_ns = swap_block_ns(scenario);
   if (scenario.slow_readers_pause()) {
     parts.sim.front_end.slow_readers_pause = true;
     parts.sim.front_end.bytes_per_token = *spec.front_end.bytes_per_token;

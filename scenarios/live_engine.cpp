@@ -113,7 +113,7 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
       std::vector<Observer*>{&recorder_, this});
   std::vector<std::unique_ptr<ModelRunner>> runners;
   const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len, options_.threads,
-                            options_.kv_dtype};
+                            options_.kv_dtype, engine.host_blocks};
   runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;

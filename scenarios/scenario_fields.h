@@ -59,6 +59,9 @@ void EngineSpec::fields(Visitor& v) {
   v("block_size", config.block_size, "Tokens of a KV block.", Range{1, 65'536});
   v("num_blocks", num_blocks, "KV blocks of a replica, the null block included; or give memory_fraction.",
     Range{2, std::int64_t{1} << 30});
+  v("host_blocks", config.host_blocks,
+    "KV blocks of a replica in host memory, for requests swapped out; used by rules: {pressure: swap}.",
+    Range{0, std::int64_t{1} << 30});
   v("memory_fraction", memory_fraction,
     "Share of the device's memory that the engine may use, from which the memory model works out the KV "
     "blocks.",

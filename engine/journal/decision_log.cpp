@@ -27,6 +27,13 @@ void append_entry(std::string& text, const PlanEntry& entry) {
     case PlanAction::kPreempt:
       fmt::format_to(out, "; preempt request {}, {} tokens lost", request, entry.tokens.value);
       return;
+    case PlanAction::kSwapOut:
+      fmt::format_to(out, "; swap out request {}: {} tokens", request, entry.tokens.value);
+      return;
+    case PlanAction::kSwapIn:
+      fmt::format_to(out, "; swap in request {}: {} tokens after {}", request, entry.tokens.value,
+                     entry.context.value);
+      return;
   }
   if (entry.sampled) text += ", sampled";
 }

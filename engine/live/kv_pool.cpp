@@ -1,12 +1,16 @@
 // One allocation for keys, one for values; latent attention has one for both.
 #include "engine/live/kv_pool.h"
 
+#include <cstring>
+#include <span>
+
 #include "engine/base/check.h"
 
 namespace servetwin {
 
 KvPool::KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype)
-    : kv_heads_(spec.is_mla() ? 1 : spec.kv_heads),
+    : layers_(spec.layers),
+      kv_heads_(spec.is_mla() ? 1 : spec.kv_heads),
       head_dim_(spec.is_mla() ? spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim : spec.head_dim),
       block_size_(block_size.value),
       slots_(num_blocks.value * block_size.value),
@@ -35,6 +39,39 @@ PagedCache KvPool::layer(std::int64_t index) {
 Bytes KvPool::bytes() const {
   const std::size_t scales = (key_scales_.size() + value_scales_.size()) * sizeof(float);
   return Bytes{static_cast<std::int64_t>(keys_.size() + values_.size() + scales)};
+}
+
+std::size_t KvPool::block_bytes() const {
+  return static_cast<std::size_t>(bytes().value / (slots_ / block_size_));
+}
+
+// copy(memory, size) for what the block is in each layer's keys, values and scales, always in the same order.
+template <class Copy>
+void KvPool::for_parts_of_block(std::int32_t id, const Copy& copy) {
+  const std::span<std::byte> stores[] = {keys_, values_, std::as_writable_bytes(std::span(key_scales_)),
+                                         std::as_writable_bytes(std::span(value_scales_))};
+  const auto num_blocks = static_cast<std::size_t>(slots_ / block_size_);
+  for (const std::span<std::byte> store : stores) {
+    const std::size_t per_layer = store.size() / static_cast<std::size_t>(layers_);
+    const std::size_t size = per_layer / num_blocks;
+    for (std::size_t at = static_cast<std::size_t>(id) * size; at < store.size(); at += per_layer) {
+      copy(store.data() + at, size);
+    }
+  }
+}
+
+void KvPool::read_block(std::int32_t id, std::byte* to) {
+  for_parts_of_block(id, [&](const std::byte* part, std::size_t size) {
+    std::memcpy(to, part, size);
+    to += size;
+  });
+}
+
+void KvPool::write_block(std::int32_t id, const std::byte* from) {
+  for_parts_of_block(id, [&](std::byte* part, std::size_t size) {
+    std::memcpy(part, from, size);
+    from += size;
+  });
 }
 
 Bytes KvPool::bytes(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype) {

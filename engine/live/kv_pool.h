@@ -20,10 +20,18 @@ class KvPool {
   std::int64_t block_size() const { return block_size_; }
   std::int64_t slots() const { return slots_; }
   Bytes bytes() const;
+  // A block of all layers, copied out as block_bytes() bytes, and back in.
+  std::size_t block_bytes() const;
+  void read_block(std::int32_t id, std::byte* to);
+  void write_block(std::int32_t id, const std::byte* from);
   // Of a pool that is not there yet.
   static Bytes bytes(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype);
 
  private:
+  template <class Copy>
+  void for_parts_of_block(std::int32_t id, const Copy& copy);
+
+  std::int64_t layers_;
   std::int64_t kv_heads_;
   std::int64_t head_dim_;
   std::int64_t block_size_;

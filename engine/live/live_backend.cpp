@@ -232,6 +232,11 @@ void LiveBackend::start_step(const StepPlan& plan) {
   replica.worker->run(make_step_batch(plan, cluster_->at(plan.replica).state(), *replica.blocks));
 }
 
+void LiveBackend::note_empty_plan(const StepPlan& plan) {
+  PerReplica& replica = replicas_[raw(plan.replica)];
+  if (!plan.swap_outs.empty()) replica.worker->swap_out(swap_outs_of(plan, *replica.blocks));
+}
+
 void LiveBackend::note_reset(ReplicaId id) {
   PerReplica& replica = replicas_[raw(id)];
   replica.discarded = replica.last_started;

@@ -73,6 +73,7 @@ class LiveBackend final : public Backend {
 
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
+  void note_empty_plan(const StepPlan& plan) override;
   void note_reset(ReplicaId replica) override;
   void plan_at(ReplicaId replica, Time when) override;
   void end_request(const RequestRecord& record) override;

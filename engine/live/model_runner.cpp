@@ -15,6 +15,7 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
                          Sink sink)
     : model_(spec, weights, options.max_model_len, options.threads),
       cache_(spec, options.num_blocks, options.block_size, options.kv_dtype),
+      host_(options.host_blocks),
       text_(text),
       sink_(std::move(sink)),
       cached_tokens_(static_cast<std::size_t>(cache_.slots()), -1) {}
@@ -34,11 +35,31 @@ const std::vector<TokenId>& ModelRunner::tokens(RequestId request) const {
 
 void ModelRunner::truncate(RequestId request, std::int64_t outputs) {
   const auto found = sequences_.find(request);
+  host_.drop(request);
   if (found == sequences_.end()) return;
   found->second.ended = false;
   std::vector<TokenId>& tokens = found->second.tokens;
   tokens.resize(
       std::min(tokens.size(), found->second.start.prompt.size() + static_cast<std::size_t>(outputs)));
+}
+
+void ModelRunner::swap_out(const std::vector<BlockCopy>& copies) {
+  for (const BlockCopy& copy : copies) host_.put(copy, cache_);
+}
+
+// What its blocks hold now is what it had written before.
+void ModelRunner::swap_in(const BlockCopy& blocks) {
+  host_.take(blocks, cache_);
+  Sequence& sequence = sequences_.at(blocks.request);
+  const std::int64_t size = cache_.block_size();
+  std::int64_t position = blocks.first * size;
+  for (const std::int64_t id : blocks.ids) {
+    for (std::int64_t slot = id * size; slot < (id + 1) * size && position < sequence.written;
+         ++slot, ++position) {
+      cached_tokens_[static_cast<std::size_t>(slot)] = sequence.tokens[static_cast<std::size_t>(position)];
+    }
+  }
+  sequence.written = -1;  // the blocks before them may be somebody else's: its next row looks
 }
 
 // A prefix hit is believed by the core because hashes are equal; here the tokens themselves are compared.
@@ -68,6 +89,8 @@ void ModelRunner::gather(const StepBatch& batch) {
 }
 
 std::vector<RequestId> ModelRunner::run(const StepBatch& batch) {
+  swap_out(batch.swap_outs);
+  for (const BlockCopy& copy : batch.swap_ins) swap_in(copy);
   gather(batch);
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
     Sequence& sequence = sequences_.at(batch.rows[row].request);

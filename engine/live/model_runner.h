@@ -9,6 +9,7 @@
 
 #include "engine/decoding/sampler.h"
 #include "engine/live/content_text.h"
+#include "engine/live/host_tier.h"
 #include "engine/live/kv_pool.h"
 #include "engine/live/step_batch.h"
 #include "engine/live/transformer_model.h"
@@ -43,6 +44,7 @@ struct RunnerOptions {
   Tokens max_model_len{};
   int threads = 1;
   DType kv_dtype = DType::kF32;
+  Blocks host_blocks{};  // for those swapped out
 };
 
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's
@@ -62,9 +64,14 @@ class ModelRunner {
   void start(SequenceStart start);
   // Returns the requests that end with this step, in order of id.
   std::vector<RequestId> run(const StepBatch& batch);
-  // Goes back to `outputs` outputs: what was sampled since is discarded.
+  // Of a plan that ran nothing; run() does those of its batch.
+  void swap_out(const std::vector<BlockCopy>& copies);
+  // Goes back to `outputs` outputs: what was sampled since is discarded, and so is what was swapped out.
   void truncate(RequestId request, std::int64_t outputs);
-  void forget(RequestId request) { sequences_.erase(request); }
+  void forget(RequestId request) {
+    sequences_.erase(request);
+    host_.drop(request);
+  }
 
   std::size_t num_sequences() const { return sequences_.size(); }
   const std::vector<TokenId>& tokens(RequestId request) const;
@@ -77,12 +84,14 @@ class ModelRunner {
     bool ended = false;
   };
 
+  void swap_in(const BlockCopy& blocks);
   void gather(const StepBatch& batch);
   void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
   bool emit(Sequence& sequence, SampledToken sampled);
 
   TransformerModel model_;
   KvPool cache_;
+  HostTier host_;
   ContentText& text_;
   Sink sink_;
   Sampler sampler_;

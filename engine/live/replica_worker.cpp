@@ -34,6 +34,7 @@ struct ReplicaWorker::Handler {
   void operator()(const StepBatch& batch) const {
     worker.done_({worker.replica_, batch.step, worker.runner_->run(batch)});
   }
+  void operator()(const std::vector<BlockCopy>& copies) const { worker.runner_->swap_out(copies); }
   void operator()(const Truncate& cut) const { worker.runner_->truncate(cut.request, cut.outputs); }
   void operator()(const Forget& gone) const { worker.runner_->forget(gone.request); }
 };

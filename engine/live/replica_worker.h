@@ -33,6 +33,7 @@ class ReplicaWorker {
   // that come and go with them.
   void start(SequenceStart sequence) { push(std::move(sequence)); }
   void run(StepBatch batch) { push(std::move(batch)); }
+  void swap_out(std::vector<BlockCopy> copies) { push(std::move(copies)); }
   void truncate(RequestId request, std::int64_t outputs) { push(Truncate{request, outputs}); }
   void forget(RequestId request) { push(Forget{request}); }
 
@@ -44,7 +45,7 @@ class ReplicaWorker {
   struct Forget {
     RequestId request;
   };
-  using Command = std::variant<SequenceStart, StepBatch, Truncate, Forget>;
+  using Command = std::variant<SequenceStart, StepBatch, std::vector<BlockCopy>, Truncate, Forget>;
   struct Handler;
 
   void push(Command command);

@@ -1,6 +1,8 @@
 // A row's table is its prefix hits followed by its own blocks.
 #include "engine/live/step_batch.h"
 
+#include <utility>
+
 #include "engine/base/check.h"
 
 namespace servetwin {
@@ -24,15 +26,42 @@ void append_table(const RequestState& state,
   CHECK_INVARIANT(full(), raw(state.spec.id), needed, table.size() - begin);
 }
 
+// Its own first block is the one after the hit.
+BlockCopy swap_in_of(const PlanEntry& entry, const ReplicaCore& replica, const BlockTables& blocks) {
+  const RequestState& state = replica.table[replica.table.find(entry.request)];
+  BlockCopy copy{entry.request, static_cast<std::int32_t>(state.own_first), {}};
+  const Blocks end = blocks_for(entry.context + entry.tokens, replica.config.block_size);
+  for (std::int32_t index = copy.first; index < end.value; ++index) {
+    copy.ids.push_back(blocks.id(state.owner, index));
+  }
+  return copy;
+}
+
 }  // namespace
 
-StepBatch make_step_batch(const StepPlan& plan,
-                          const ReplicaCore& replica,
-                          const BlockTables& blocks) {
+std::vector<BlockCopy> swap_outs_of(const StepPlan& plan, const BlockTables& blocks) {
+  std::vector<BlockCopy> copies;
+  for (const SwapOut& out : plan.swap_outs) {
+    BlockCopy copy{out.request, 0, {}};
+    for (const KvExtent& extent : out.blocks) {
+      for (std::int32_t index = extent.first; index < extent.end; ++index) {
+        copy.ids.push_back(blocks.id(extent.owner, index));
+      }
+    }
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+StepBatch make_step_batch(const StepPlan& plan, const ReplicaCore& replica, const BlockTables& blocks) {
   CHECK_INVARIANT(plan.all_rows, raw(plan.step));
   const std::int64_t size = replica.config.block_size.value;
   StepBatch batch;
   batch.step = plan.step;
+  batch.swap_outs = swap_outs_of(plan, blocks);
+  for (const PlanEntry& entry : plan.entries) {
+    if (entry.action == PlanAction::kSwapIn) batch.swap_ins.push_back(swap_in_of(entry, replica, blocks));
+  }
   batch.rows = plan.rows;
   batch.cu_seqlens.push_back(0);
   for (const StepRow& row : plan.rows) {

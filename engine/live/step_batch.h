@@ -11,8 +11,17 @@
 
 namespace servetwin {
 
+// Blocks of one sequence, from index `first` on, that go to the host or come back.
+struct BlockCopy {
+  RequestId request = kNoRequest;
+  std::int32_t first = 0;
+  std::vector<std::int32_t> ids;  // in the pool
+};
+
 struct StepBatch {
   StepId step{0};
+  std::vector<BlockCopy> swap_outs;        // done first
+  std::vector<BlockCopy> swap_ins;         // done next
   std::vector<StepRow> rows;               // in running order
   std::vector<std::int32_t> cu_seqlens;    // rows + 1: where each row's tokens begin
   std::vector<std::int32_t> seq_lens;      // keys of each row after the step
@@ -24,9 +33,10 @@ struct StepBatch {
   std::int64_t num_tokens() const { return cu_seqlens.back(); }
 };
 
+// Which blocks the plan's victims leave behind. Before anybody else is admitted.
+std::vector<BlockCopy> swap_outs_of(const StepPlan& plan, const BlockTables& blocks);
+
 // What the rows of the replica's plan are in memory at this moment; the plan must hold every row.
-StepBatch make_step_batch(const StepPlan& plan,
-                          const ReplicaCore& replica,
-                          const BlockTables& blocks);
+StepBatch make_step_batch(const StepPlan& plan, const ReplicaCore& replica, const BlockTables& blocks);
 
 }  // namespace servetwin

@@ -168,6 +168,10 @@ std::string answer_table(const Report& report) {
   add_line(out, "KV cache",
            fmt::format("mean {}, peak {}, {} preemptions, {} tokens recomputed", share_text(u.kv_mean),
                        share_text(u.kv_peak), u.preemptions, m.recomputed));
+  if (u.swap_out_blocks > 0) {
+    add_line(out, "host tier",
+             fmt::format("{} blocks swapped out, {} back", u.swap_out_blocks, u.swap_in_blocks));
+  }
   add_line(out, "prefix hits", share_text(share(m.cached, m.admitted_prompts)) + " of prompt tokens");
   add_line(out, "steps",
            fmt::format("{}, replicas busy {}", format_grouped(u.steps), share_text(u.busy_share)));

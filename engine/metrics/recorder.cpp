@@ -89,6 +89,8 @@ void Recorder::on_plan(const StepPlan& plan) {
   r.peak_used_blocks = std::max(r.peak_used_blocks, r.used);
   r.capacity_blocks = r.used + plan.free_blocks.value;
   for (const PlanEntry& entry : plan.entries) r.preemptions += entry.action == PlanAction::kPreempt ? 1 : 0;
+  r.swap_out_blocks += plan.shape.swap_out_blocks;
+  r.swap_in_blocks += plan.shape.swap_in_blocks;
   r.held.hold(plan.time, plan.held);
 }
 

@@ -98,6 +98,8 @@ UsageReport usage_of(const Recorder& recorder) {
     usage.graph_steps += r.graph_steps;
     usage.padding_tokens += r.padding_tokens;
     usage.preemptions += r.preemptions;
+    usage.swap_out_blocks += r.swap_out_blocks;
+    usage.swap_in_blocks += r.swap_in_blocks;
     busy += r.busy_ns;
     capacity += r.capacity_blocks;
     used += r.used_block_ns;

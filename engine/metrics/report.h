@@ -59,10 +59,12 @@ struct UsageReport {
   std::int64_t graph_steps = 0;
   std::int64_t padding_tokens = 0;
   std::int64_t preemptions = 0;
-  double busy_share = 0;          // of replica time
-  std::optional<double> kv_mean;  // share of the pool in use, over replica time; null before any plan
-  std::optional<double> kv_peak;  // of the replica where it was largest
-  double mean_running = 0;        // requests, over all replicas
+  std::int64_t swap_out_blocks = 0;  // KV blocks copied to the host
+  std::int64_t swap_in_blocks = 0;   // and back
+  double busy_share = 0;             // of replica time
+  std::optional<double> kv_mean;     // share of the pool in use, over replica time; null before any plan
+  std::optional<double> kv_peak;     // of the replica where it was largest
+  double mean_running = 0;           // requests, over all replicas
   double mean_waiting = 0;
   double mean_in_system = 0;
 };

@@ -51,6 +51,8 @@ struct ReplicaStats {
   std::int64_t padding_tokens = 0;
   std::int64_t busy_ns = 0;  // time with at least one step under way
   std::int64_t preemptions = 0;
+  std::int64_t swap_out_blocks = 0;
+  std::int64_t swap_in_blocks = 0;
   std::int64_t peak_used_blocks = 0;
   std::int64_t capacity_blocks = 0;  // used and free together, without the null block
   Int128 used_block_ns = 0;

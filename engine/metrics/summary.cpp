@@ -159,7 +159,9 @@ Json usage(const Report& report) {
                      {"fragmentation_at_end", or_null(share(m.waste_at_end, m.held_at_end))},
                      {"wasted_slots_at_end", distribution(m.waste, 1)},
                      {"preemptions", u.preemptions},
-                     {"recomputed_tokens", m.recomputed}};
+                     {"recomputed_tokens", m.recomputed},
+                     {"swapped_out_blocks", u.swap_out_blocks},
+                     {"swapped_in_blocks", u.swap_in_blocks}};
   out["prefix_cache"] = {{"queries_tokens", m.admitted_prompts},
                          {"hits_tokens", m.cached},
                          {"hit_rate", or_null(share(m.cached, m.admitted_prompts))}};

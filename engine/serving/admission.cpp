@@ -53,11 +53,12 @@ std::optional<HeldReason> StepBuilder::try_admit(WaitingQueue& queue, Slot slot)
   RequestState& state = table_[slot];
   note_head(slot);
   const std::int64_t hit = look_up(state);
-  const ChunkView view{&state.spec, Tokens{state.known() - hit}, Tokens{budget_}, false};
+  const std::int64_t context = entry_context(state, hit);
+  const ChunkView view{&state.spec, Tokens{state.known() - context}, Tokens{budget_}, false};
   const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
   if (!chunk.has_value()) return HeldReason::kTokenBudget;
   CHECK_INVARIANT(chunk->value >= 1 && chunk->value <= budget_, *chunk, budget_);
-  const std::optional<HeldReason> refusal = refuse(state, hit, chunk->value);
+  const std::optional<HeldReason> refusal = refuse(state, hit, context + chunk->value);
   if (refusal.has_value()) {
     r_.kv_refused = true;
     return refusal;
@@ -76,9 +77,15 @@ std::int64_t StepBuilder::look_up(RequestState& state) {
   return hits_.empty() ? 0 : hits_.back().end * size;
 }
 
+// Tokens that it need not compute when it enters: a prefix hit, or what was swapped out, if that is more.
+std::int64_t StepBuilder::entry_context(const RequestState& state, std::int64_t hit) {
+  return state.swapped ? std::max<std::int64_t>(hit, state.lost) : hit;
+}
+
+// `end` is what it would have computed after this step.
 std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
                                               std::int64_t hit,
-                                              std::int64_t chunk) const {
+                                              std::int64_t end) const {
   const Tokens size = r_.config.block_size;
   const Blocks from_free{r_.kv().free_blocks_in(hits_)};
   const Blocks known_hits = Blocks{hit / size.value} - from_free;
@@ -86,7 +93,7 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
   view.free = r_.kv().free();
   view.usable = r_.kv().usable();
   view.running = r_.num_running();
-  view.need_chunk = blocks_for(Tokens{hit + chunk}, size) - known_hits;
+  view.need_chunk = blocks_for(Tokens{end}, size) - known_hits;
   view.need_sequence = blocks_for(Tokens{state.known()}, size) - known_hits;
   view.need_completion = blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, size) - known_hits;
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
@@ -109,20 +116,35 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   r_.completion_sum +=
       blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
   note_admission(state, hit);
+  const std::int64_t context = entry_context(state, hit);
+  if (state.swapped) swap_in(state, hit);
   state.phase = Phase::kRunning;
   state.set_aside = false;
   CHECK_INVARIANT(r_.admissions < std::numeric_limits<std::uint32_t>::max(), r_.admissions);
   state.admission = ++r_.admissions;
-  state.computed = hit;
+  state.computed = context;
   grow(state, chunk);
   add_row(slot, state, chunk, false);
   ++r_.plan.shape.new_sequences;
   r_.running.push_back(slot);
-  const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{hit},
+  const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{context},
                         Tokens{hit},        state.decoding, state.lives > 1};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kAdmit, entry);
   record_taken(r_.words, r_.kv());
+}
+
+// Nothing is copied where the cache has it all again.
+void StepBuilder::swap_in(RequestState& state, std::int64_t hit) {
+  const std::int64_t lost = state.lost;
+  r_.leave_host(state);
+  if (hit >= lost) return;
+  const std::int64_t size = r_.config.block_size.value;
+  r_.plan.shape.swap_in_blocks += ceil_div(lost, size) - hit / size;
+  const PlanEntry entry{
+      PlanAction::kSwapIn, state.spec.id, Tokens{lost - hit}, Tokens{hit}, Tokens{0}, false, false};
+  r_.plan.entries.push_back(entry);
+  record_entry(r_.words, RecordTag::kSwapIn, entry);
 }
 
 // What the request's record keeps of an admission.
@@ -132,7 +154,7 @@ void StepBuilder::note_admission(RequestState& state, std::int64_t hit) {
     state.cached = hit;
   } else {
     state.preempted += r_.plan.time - state.queued.preempted_at;
-    state.recomputed += std::max<std::int64_t>(state.lost - hit, 0);
+    if (!state.swapped) state.recomputed += std::max<std::int64_t>(state.lost - hit, 0);
   }
   ++state.lives;
   if (!state.heads_queue) state.head_of_line += r_.head_of_line - state.queued.head_of_line_mark;

@@ -22,7 +22,8 @@ struct EngineConfig {
   std::int64_t max_num_seqs = 256;      // running requests at most
   Tokens max_model_len{};               // prompt and outputs together; required
   Tokens block_size{16};
-  Blocks num_blocks{};  // the pool, with the null block (vLLM's num_gpu_blocks); required
+  Blocks num_blocks{};    // the pool, with the null block (vLLM's num_gpu_blocks); required
+  Blocks host_blocks{0};  // KV blocks in host memory, for those swapped out
   bool prefix_caching = true;
   bool chunked_prefill = true;
   Tokens long_prefill_token_threshold{0};  // longest chunk of one request, 0: no limit

@@ -43,7 +43,8 @@ void DecodePool::ring_remove(const RequestState& state, Slot slot) {
   } else {
     table_[state.pooled.ring_prev].pooled.ring_next = state.pooled.ring_next;
   }
-  if (state.pooled.ring_next != kNoSlot) table_[state.pooled.ring_next].pooled.ring_prev = state.pooled.ring_prev;
+  if (state.pooled.ring_next != kNoSlot)
+    table_[state.pooled.ring_next].pooled.ring_prev = state.pooled.ring_prev;
 }
 
 void DecodePool::park(Slot slot) {
@@ -54,7 +55,8 @@ void DecodePool::park(Slot slot) {
   state.pooled.index = static_cast<std::uint32_t>(members_.size());
   members_.push_back(slot);
   context_sum_ += state.computed;
-  if (max_context_ > 0 || members_.size() == 1) max_context_ = std::max<std::int64_t>(max_context_, state.computed);
+  if (max_context_ > 0 || members_.size() == 1)
+    max_context_ = std::max<std::int64_t>(max_context_, state.computed);
   ++phase_of(state);
   ++groups_[state.spec.stat_group];
   ring_insert(slot, state);

@@ -8,6 +8,7 @@
 #include "engine/base/ids.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
+#include "engine/serving/kv_extent.h"
 #include "engine/serving/shape.h"
 
 namespace servetwin {
@@ -17,14 +18,16 @@ enum class PlanAction : std::uint8_t {
   kAdmit,    // a waiting request enters, computing its first chunk
   kHold,     // a running decoder that does not advance in this step
   kPreempt,  // a running request loses its KV and goes back to waiting
+  kSwapOut,  // before its kPreempt: its KV is copied to the host
+  kSwapIn,   // before its kAdmit: it is copied back
 };
 
 struct PlanEntry {
   PlanAction action = PlanAction::kChunk;
   RequestId request = kNoRequest;
-  Tokens tokens{};       // kChunk, kAdmit: query length. kPreempt: computed tokens lost
-  Tokens context{};      // kChunk, kAdmit: tokens computed before (prefix hit included). kPreempt: zero
-  Tokens hit{};          // kAdmit: prefix hit
+  Tokens tokens{};   // kChunk, kAdmit: query length. kPreempt: computed tokens lost. Swaps: tokens copied
+  Tokens context{};  // kChunk, kAdmit: tokens computed before. kSwapIn: tokens that need no copy, being a hit
+  Tokens hit{};      // kAdmit: prefix hit
   bool sampled = false;  // the last token of the row yields an output
   bool resumed = false;  // kAdmit: after a preemption
 };
@@ -57,14 +60,22 @@ struct StepRow {
   bool sampled = false;
 };
 
+// The blocks of a kSwapOut, in order of the sequence, for executors that copy. They have been given back by
+// the end of the plan, but nobody enters in a plan that preempts: who owned what is still known.
+struct SwapOut {
+  RequestId request = kNoRequest;
+  std::vector<KvExtent> blocks;
+};
+
 struct StepPlan {
   ReplicaId replica{0};
   StepId step{0};
   Time time = kTimeZero;  // when it was planned
   StepShape shape;
   std::vector<PlanEntry> entries;  // in execution order
-  std::vector<StepRow> rows;       // in running order; the decoders that advance together are left out
-  bool all_rows = false;           // rows holds every row (the plain loop)
+  std::vector<SwapOut> swap_outs;
+  std::vector<StepRow> rows;  // in running order; the decoders that advance together are left out
+  bool all_rows = false;      // rows holds every row (the plain loop)
   std::array<std::int64_t, kNumHeldReasons> held{};  // requests not advanced, by reason
   std::int64_t running = 0;                          // after the plan
   std::int64_t waiting = 0;                          // after the plan, blocked ones included

@@ -1,5 +1,6 @@
 // Taking KV back within a step: victims until there is room, refunds, and the way back to the queue.
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/serving/step_builder.h"
@@ -19,6 +20,7 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
     CHECK_INVARIANT(victim < r_.running.size(), victim);
     const bool itself = r_.running[victim] == slot;
     refund(r_.running[victim]);
+    swap_out(table_[r_.running[victim]]);
     preempt(victim);
     if (itself) return false;
     if (victim < index) --index;
@@ -57,12 +59,37 @@ void StepBuilder::refund(Slot slot) {
   }
 }
 
+// Copies a victim's KV to the host before it is taken back, if the rule says so.
+void StepBuilder::swap_out(RequestState& state) {
+  const Blocks blocks = blocks_for(Tokens{state.computed}, r_.config.block_size);
+  const PressureView view{&state.spec, Tokens{state.computed}, blocks, r_.config.host_blocks - r_.host_used};
+  if (blocks.value == 0 || r_.rules.pressure->decide(view, r_.config) == Pressure::kRecompute) return;
+  CHECK_INVARIANT(blocks <= view.host_free, blocks, view.host_free);
+  state.swapped = true;
+  r_.host_used += blocks;
+  r_.plan.shape.swap_out_blocks += blocks.value;
+  const PlanEntry entry{
+      PlanAction::kSwapOut, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
+  record_growth(r_.words, r_.kv());
+  r_.plan.entries.push_back(entry);
+  record_entry(r_.words, RecordTag::kSwapOut, entry);
+  SwapOut copy{state.spec.id, r_.kv().hits(state.owner)};
+  copy.blocks.push_back(
+      {state.owner, static_cast<std::int32_t>(state.own_first), static_cast<std::int32_t>(state.held)});
+  std::int64_t left = blocks.value;
+  for (KvExtent& extent : copy.blocks) {
+    extent.end = static_cast<std::int32_t>(std::min<std::int64_t>(extent.end, extent.first + left));
+    left -= extent.size();
+  }
+  r_.plan.swap_outs.push_back(std::move(copy));
+}
+
 void StepBuilder::preempt(std::size_t index) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
   record_growth(r_.words, r_.kv());
-  const PlanEntry entry{
-      PlanAction::kPreempt, state.spec.id, Tokens{state.computed}, Tokens{0}, Tokens{0}, false, false};
+  const Tokens lost{state.swapped ? 0 : static_cast<std::int64_t>(state.computed)};
+  const PlanEntry entry{PlanAction::kPreempt, state.spec.id, lost, Tokens{0}, Tokens{0}, false, false};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kPreempt, entry);
   r_.kv().release(state.owner);

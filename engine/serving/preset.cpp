@@ -20,6 +20,7 @@ RuleSet make_rules(const RuleNames& names, const ConfigNode& params) {
   rules.batch = make_rule<BatchRule>(names.batch, params);
   rules.admission = make_rule<AdmissionRule>(names.admission, params);
   rules.victim = make_rule<VictimRule>(names.victim, params);
+  rules.pressure = make_rule<PressureRule>(names.pressure, params);
   return rules;
 }
 

@@ -15,6 +15,7 @@ struct RuleNames {
   std::string batch = "running_first";
   std::string admission = "optimistic";
   std::string victim = "last_admitted";
+  std::string pressure = "recompute";
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -22,6 +23,7 @@ struct RuleNames {
     v("batch", batch, "How much of a request one step computes.");
     v("admission", admission, "Whether the head of the queue may enter.");
     v("victim", victim, "Whose KV is taken back when blocks run out.");
+    v("pressure", pressure, "What becomes of a victim's KV.");
   }
 };
 

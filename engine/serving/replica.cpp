@@ -90,6 +90,7 @@ void Replica::let_go(Slot slot) {
   if (state.phase == Phase::kWaiting) {
     (state.set_aside ? s_.skipped : s_.waiting).remove(slot, state);
     if (state.blocked_as.has_value()) --s_.blocked[static_cast<std::size_t>(*state.blocked_as)];
+    if (state.swapped) s_.leave_host(state);
     return;
   }
   if (state.parked) {
@@ -252,8 +253,7 @@ void Replica::park_decoders(Time now) {
   std::size_t kept = 0;
   for (const Slot slot : s_.running) {
     RequestState& state = s_.table[slot];
-    const bool ready =
-        state.decoding && state.computed + 1 == state.known() && state.last_token == now;
+    const bool ready = state.decoding && state.computed + 1 == state.known() && state.last_token == now;
     if (!ready || grows_as_another(state)) {
       s_.running[kept++] = slot;
       continue;
@@ -295,7 +295,7 @@ bool Replica::reset_cache(bool forced, Time now) {
   return s_.kv().reset_cache();
 }
 
-// Everyone goes back to waiting in running order; what is in flight is discarded.
+// Everyone goes back to waiting in running order; what is in flight is discarded, and so is the host tier.
 void Replica::preempt_all(Time now) {
   s_.plan.time = now;
   s_.plan.entries.clear();
@@ -322,6 +322,10 @@ void Replica::preempt_all(Time now) {
     const Slot slot = s_.running.back();
     builder_.preempt(s_.running.size() - 1);
     s_.classify(slot);
+  }
+  for (Slot slot = 0; slot < s_.table.capacity(); ++slot) {
+    RequestState& state = s_.table[slot];
+    if (state.spec.id != kNoRequest && state.replica == s_.id && state.swapped) s_.leave_host(state);
   }
   s_.decisions.add(record_word(RecordTag::kReset, s_.words.size()));
   for (const std::uint64_t word : s_.words) s_.decisions.add(word);

@@ -54,6 +54,11 @@ struct ReplicaCore {
   const KvGroup& kv() const { return groups.front(); }
   std::int64_t num_running() const { return static_cast<std::int64_t>(running.size()) + pool.size(); }
   std::int64_t num_waiting() const { return waiting.size() + skipped.size(); }
+  // The request, which was swapped out, has no KV in the host tier any more.
+  void leave_host(RequestState& state) {
+    host_used -= blocks_for(Tokens{state.lost}, config.block_size);
+    state.swapped = false;
+  }
   // Counts the request under what blocks it, or under nothing, after anything that may have changed that.
   void classify(Slot slot);
   bool shortcut_allowed() const { return config.in_flight.depth == 1 && !config.plain_loop; }
@@ -83,6 +88,7 @@ struct ReplicaCore {
   std::uint32_t last_pool_admission = 0;  // latest admission that ever joined the pool
   std::int64_t completion_sum = 0;        // blocks that the running ones need to their max_tokens
   std::int64_t held_sum = 0;              // blocks in their tables
+  Blocks host_used{0};                    // blocks of those swapped out
   std::array<std::int64_t, kNumHeldReasons> blocked{};  // waiting requests by what blocks them
   std::int64_t closed_windows = 0;                      // running requests whose client does not read
   std::int64_t shared_growers = 0;  // pool members whose generated text others may look up

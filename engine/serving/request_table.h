@@ -20,8 +20,8 @@ inline constexpr Slot kNoSlot = 0xffffffffU;
 
 enum class Phase : std::uint8_t { kReceived, kTokenising, kHeld, kWaiting, kRunning };
 
-// A count of tokens or blocks below 2^31 in four bytes; computes in eight. What a request may hold is bounded by
-// the context, which Replica checks to be below.
+// A count of tokens or blocks below 2^31 in four bytes; computes in eight. What a request may hold is bounded
+// by the context, which Replica checks to be below.
 class SmallCount {
  public:
   constexpr SmallCount() = default;
@@ -81,10 +81,11 @@ struct alignas(64) RequestState {
   std::uint32_t admission = 0;  // running order
   WaitsFor waits_for = WaitsFor::kNothing;
   bool heads_queue = false;
+  bool swapped = false;                  // while waiting: the KV of `lost` tokens is in the host tier
   std::optional<HeldReason> blocked_as;  // while waiting: why it may not enter, whatever room there is
   ReplicaId replica = kNoReplica;
   SmallCount cached;            // prefix hit at the first admission
-  SmallCount lost;              // computed tokens lost by the last preemption
+  SmallCount lost;              // computed tokens lost, or swapped out, by the last preemption
   std::int64_t recomputed = 0;  // tokens computed again after preemptions
   Time ready = kTimeNever;      // tokenised and handed to routing
   Time first_scheduled = kTimeNever;

@@ -74,11 +74,33 @@ class VictimRule {
   virtual std::size_t pick(const std::vector<RunningView>& running) const = 0;
 };
 
+struct PressureView {
+  const RequestSpec* request = nullptr;
+  Tokens computed{};  // whose KV it holds
+  Blocks blocks{};    // that hold them
+  Blocks host_free{};
+};
+
+enum class Pressure : std::uint8_t {
+  kRecompute,  // the KV is dropped and computed again
+  kSwap        // it is copied to the host and back; only where `blocks` fit into `host_free`
+};
+
+// What becomes of a victim's KV.
+class PressureRule {
+ public:
+  virtual ~PressureRule() = default;
+  virtual Pressure decide(const PressureView& view, const EngineConfig& config) const = 0;
+  // Whether it may ever swap: the engine needs a host tier then.
+  virtual bool swaps() const = 0;
+};
+
 struct RuleSet {
   std::unique_ptr<WaitingOrder> waiting_order;
   std::unique_ptr<BatchRule> batch;
   std::unique_ptr<AdmissionRule> admission;
   std::unique_ptr<VictimRule> victim;
+  std::unique_ptr<PressureRule> pressure;
 };
 
 }  // namespace servetwin

@@ -19,6 +19,8 @@ struct StepShape {
   std::int64_t prefill_q_squared = 0;  // sum q * q
   std::int64_t sampled_rows = 0;       // rows whose last token yields an output
   std::int64_t new_sequences = 0;      // rows admitted in this step
+  std::int64_t swap_out_blocks = 0;    // KV blocks copied to the host before the step
+  std::int64_t swap_in_blocks = 0;     // and back
   std::int64_t graph_size = 0;         // captured batch size the step is padded to, 0 when no graph is used
 
   bool pure_decode() const { return prefill_sequences == 0 && decode_sequences > 0; }

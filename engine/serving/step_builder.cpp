@@ -50,6 +50,7 @@ void StepBuilder::open(Time now) {
   StepPlan& plan = r_.plan;
   plan.time = now;
   plan.entries.clear();
+  plan.swap_outs.clear();
   plan.rows.clear();
   r_.rows.clear();
   plan.held.fill(0);

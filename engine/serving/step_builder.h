@@ -42,6 +42,8 @@ class StepBuilder {
   void decode_stretch(std::size_t& index);
   bool make_room(std::size_t& index, std::int64_t need);
   void refund(Slot slot);
+  void swap_out(RequestState& state);
+  void swap_in(RequestState& state, std::int64_t hit);
   std::optional<HeldReason> cannot_run(const RequestState& state) const;
   std::int64_t chunk_of(const RequestState& state) const;
   std::int64_t blocks_needed(const RequestState& state, std::int64_t tokens) const;
@@ -54,7 +56,8 @@ class StepBuilder {
   WaitingQueue* next_queue();
   std::optional<HeldReason> try_admit(WaitingQueue& queue, Slot slot);
   std::int64_t look_up(RequestState& state);
-  std::optional<HeldReason> refuse(const RequestState& state, std::int64_t hit, std::int64_t chunk) const;
+  static std::int64_t entry_context(const RequestState& state, std::int64_t hit);
+  std::optional<HeldReason> refuse(const RequestState& state, std::int64_t hit, std::int64_t end) const;
   void admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::int64_t chunk);
   void count_waiting(std::optional<HeldReason> refusal);
   void note_head(Slot slot);

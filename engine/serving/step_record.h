@@ -14,7 +14,18 @@ namespace servetwin {
 // Written down in docs/determinism.md; a change of the encoding changes this number.
 inline constexpr std::uint64_t kStepRecordVersion = 1;
 
-enum class RecordTag : std::uint64_t { kGrowth = 1, kChunk, kAdmit, kHold, kPreempt, kEnd, kRoute, kReset };
+enum class RecordTag : std::uint64_t {
+  kGrowth = 1,
+  kChunk,
+  kAdmit,
+  kHold,
+  kPreempt,
+  kEnd,
+  kRoute,
+  kReset,
+  kSwapOut,
+  kSwapIn
+};
 
 constexpr std::uint64_t record_word(RecordTag tag, std::uint64_t payload) {
   return (static_cast<std::uint64_t>(tag) << 56) ^ payload;

@@ -179,6 +179,13 @@ Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
   return overlapped(plan.replica, static_cast<double>(full.total.count()), host_ns);
 }
 
+// Copies come one after the other, before the step that needs the room or the blocks.
+Duration SimBackend::swap_time(PerReplica& replica, const StepShape& shape) const {
+  const std::int64_t blocks =
+      std::exchange(replica.blocks_to_copy, 0) + shape.swap_out_blocks + shape.swap_in_blocks;
+  return blocks == 0 ? Duration{0} : duration_from_ns(options_.swap_block_ns * static_cast<double>(blocks));
+}
+
 std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) const {
   if (options_.replayed == nullptr) return std::nullopt;
   const std::vector<Duration>& steps = (*options_.replayed)[raw(plan.replica)].steps;
@@ -190,8 +197,10 @@ std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) cons
 Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
   ++num_steps_;
   const std::optional<Duration> known = replayed_duration(plan);
-  const Time end = known.has_value() ? plan.time + *known
-                                     : std::max(plan.time, replica.device_free) + duration(replica, plan);
+  const Duration copies = swap_time(replica, plan.shape);
+  const Time end = known.has_value()
+                       ? plan.time + *known
+                       : std::max(plan.time, replica.device_free) + copies + duration(replica, plan);
   replica.device_free = end;
   if (!slow_readers_.empty()) send_tokens(plan, end);
   replica.stop_pending = false;

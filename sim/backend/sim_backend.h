@@ -35,6 +35,7 @@ struct SimOptions {
   // set.
   std::uint8_t (*stat_group)(const RequestSpec& spec, const void* context) = nullptr;
   const void* stat_group_context = nullptr;
+  double swap_block_ns = 0;             // to copy one KV block to the host or back, before the step
   const volatile bool* stop = nullptr;  // becomes true when the run shall end early
   bool shortcut = true;                 // several decode steps at a time where nothing else can happen
   // By replica: durations and plan lags as they were, for as many as there are. Without the shortcut only.
@@ -59,6 +60,7 @@ class SimBackend final : public Backend {
   void start_step(const StepPlan& plan) override;
   void note_empty_plan(const StepPlan& plan) override {
     replicas_[raw(plan.replica)].stops.on_empty_plan(plan);
+    replicas_[raw(plan.replica)].blocks_to_copy += plan.shape.swap_out_blocks;
   }
   void note_reset(ReplicaId replica) override;
   void plan_at(ReplicaId replica, Time when) override;
@@ -78,11 +80,13 @@ class SimBackend final : public Backend {
     std::int64_t line_graph = -1;
     ContextLine line;  // of the decode batch it was last asked for
     bool has_line = false;
-    std::size_t plans = 0;  // asked for so far
+    std::size_t plans = 0;            // asked for so far
+    std::int64_t blocks_to_copy = 0;  // swapped out by plans that ran nothing
   };
 
   const CostModel& cost(ReplicaId replica) const { return *costs_[costs_.size() == 1 ? 0 : raw(replica)]; }
   Duration duration(PerReplica& replica, const StepPlan& plan);
+  Duration swap_time(PerReplica& replica, const StepShape& shape) const;
   Duration overlapped(ReplicaId replica, double total_ns, double host_ns) const;
   std::optional<Duration> replayed_duration(const StepPlan& plan) const;
   Time begin_step(PerReplica& replica, const StepPlan& plan);

@@ -44,6 +44,9 @@ void StopTracker::apply(const PlanEntry& entry) {
     case PlanAction::kPreempt:
       preempt(*progress, progress->held_in == plan_ ? plan_ : plan_ - 1);
       return;
+    case PlanAction::kSwapOut:
+    case PlanAction::kSwapIn:
+      return;
   }
   schedule(entry.request, *progress);
 }

@@ -93,6 +93,8 @@ TEST_CASE("the shortcut gives the digests of the plain loop") {
 TEST_CASE("the oracle keeps the invariants and leaves nobody behind") {
   std::int64_t preemptions = 0;
   std::int64_t hits = 0;
+  std::int64_t out = 0;
+  std::int64_t back = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const Depth& in_flight = kDepths[seed % 3];
     const GoldenScenario scenario = random_scenario(seed, in_flight.depth, in_flight.speculate);
@@ -110,6 +112,8 @@ TEST_CASE("the oracle keeps the invariants and leaves nobody behind") {
       std::int64_t tokens = 0;
       for (const auto& row : step.tokens) tokens += row.second;
       for (const auto& row : step.admitted) hits += row.second;
+      for (const auto& copy : step.swapped_out) out += copy.second;
+      for (const auto& copy : step.swapped_in) back += copy.second;
       REQUIRE(tokens <= engine.max_num_batched_tokens.value);
       REQUIRE(std::ssize(step.tokens) <= engine.max_num_seqs);
       REQUIRE(step.used + step.free == engine.num_blocks.value - 1);
@@ -117,6 +121,8 @@ TEST_CASE("the oracle keeps the invariants and leaves nobody behind") {
   }
   CHECK(preemptions > 500);
   CHECK(hits > 5000);
+  CHECK(out > 2000);
+  CHECK(back > 1000);
 }
 
 }  // namespace servetwin

@@ -100,6 +100,9 @@ std::vector<Scenario> scenarios() {
   all.back().rules.admission = "conservative";
   all.push_back({"priority", engine(700), {}, traffic("poisson", "6/s", {{"classes", two_classes()}})});
   all.back().rules = {"priority", "running_first", "optimistic", "least_important"};
+  all.push_back({"swap", engine(700), {}, traffic("poisson", "6/s")});
+  all.back().config.host_blocks = Blocks{500};
+  all.back().rules.pressure = "swap";
   all.push_back({"three replicas", engine(700), {}, traffic("poisson", "15/s"), 3, "late_binding"});
   for (const bool speculate : {false, true}) {
     all.push_back({speculate ? "two in flight, ahead of outputs" : "two in flight",
@@ -122,6 +125,7 @@ Digests run(const Scenario& scenario, bool plain) {
   const auto cost = Registry<CostModel>::instance().make("linear", linear_cost(), CostContext{});
   SimOptions options;
   options.shortcut = !plain;
+  options.swap_block_ns = 32'768.7;
   SimBackend backend(*source, {cost.get()}, options);
   ClusterConfig config;
   config.replicas.assign(static_cast<std::size_t>(scenario.replicas), scenario.config);

@@ -50,7 +50,8 @@ class QueueAndVector {
 
   void check() {
     std::sort(waiting_.begin(), waiting_.end(), [this](Slot a, Slot b) {
-      return order_->before({&table_[a].spec, table_[a].queued.place}, {&table_[b].spec, table_[b].queued.place});
+      return order_->before({&table_[a].spec, table_[a].queued.place},
+                            {&table_[b].spec, table_[b].queued.place});
     });
     RC_ASSERT(queue_.size() == static_cast<std::int64_t>(waiting_.size()));
     RC_ASSERT(queue_.empty() == waiting_.empty());

@@ -25,6 +25,7 @@ struct Mode {
   int depth;
   bool speculate;
   const char* waiting_order;
+  bool swaps = false;
 };
 
 // Prompts share a prefix in pairs; nine blocks of four hold about two of the six requests.
@@ -48,6 +49,7 @@ EngineConfig engine(const Mode& mode) {
   config.in_flight = {mode.depth, mode.speculate};
   config.num_blocks = Blocks{10};
   config.max_num_batched_tokens = Tokens{16};
+  if (mode.swaps) config.host_blocks = Blocks{6};
   return config;
 }
 
@@ -74,6 +76,7 @@ bool interrupted_run(const Mode& mode,
   RuleNames names;
   names.waiting_order = mode.waiting_order;
   if (names.waiting_order == "priority") names.victim = "least_important";
+  if (mode.swaps) names.pressure = "swap";
   Cluster cluster({{engine(mode)}, 0}, [&] { return make_rules(names); },
                   Registry<Router>::instance().make("round_robin", ConfigNode{}), {&collect});
   backend.attach(cluster);
@@ -96,6 +99,7 @@ bool interrupted_run(const Mode& mode,
   }
   CHECK(cluster.unfinished() == 0);
   CHECK(cluster.at(kFirst).kv().used() == Blocks{0});
+  CHECK(cluster.at(kFirst).state().host_used == Blocks{0});
   CHECK(cluster.at(kFirst).idle());
   cluster.at(kFirst).kv().check_all();
   preemptions += collect.preemptions;
@@ -124,7 +128,8 @@ int everywhere(const Mode& mode, const std::vector<Event>& events, std::map<EndS
 Mode any_mode() {
   return GENERATE(Mode{true, 1, false, "fcfs"}, Mode{false, 1, false, "fcfs"}, Mode{true, 2, false, "fcfs"},
                   Mode{true, 2, true, "fcfs"}, Mode{false, 1, false, "priority"},
-                  Mode{true, 2, true, "priority"});
+                  Mode{true, 2, true, "priority"}, Mode{false, 1, false, "fcfs", true},
+                  Mode{true, 2, true, "fcfs", true});
 }
 
 TEST_CASE("a client may go away at any moment: nobody is lost and every block comes back") {

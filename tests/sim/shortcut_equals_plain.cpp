@@ -83,6 +83,10 @@ Scenario random_scenario(std::uint64_t seed) {
     if (draw.chance(10)) item.truth.ttft_timeout = Duration{draw.below(900) * 1000000};
     s.items.push_back(item);
   }
+  if (draw.chance(40)) {
+    s.config.host_blocks = Blocks{1 + draw.below(2 * s.config.num_blocks.value)};
+    s.names.pressure = "swap";
+  }
   return s;
 }
 

@@ -101,6 +101,7 @@ inline RunResult run(const std::vector<WorkloadItem>& items,
   ListSource source(items);
   TestCost cost;
   SimOptions options;
+  options.swap_block_ns = 50'000;
   options.shortcut = !plain;
   SimBackend backend(source, {&cost}, options);
   RunResult result;

@@ -91,6 +91,10 @@ TEST_CASE("deltas of plans tell the last token of a request as counting its rows
     CountRows rows(items);
     RuleNames names;
     if (*rc::gen::arbitrary<bool>()) names = {"priority", "running_first", "optimistic", "least_important"};
+    if (*rc::gen::arbitrary<bool>()) {
+      config.host_blocks = Blocks{*rc::gen::inRange(1, 200)};
+      names.pressure = "swap";
+    }
     Cluster cluster({{config}, 0}, [&] { return make_rules(names); },
                     Registry<Router>::instance().make("round_robin", ConfigNode{}), {&rows});
     backend.attach(cluster);

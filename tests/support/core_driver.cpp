@@ -16,7 +16,8 @@ namespace {
 
 constexpr ReplicaId kReplica{0};
 
-RuleSet make_rules(bool by_priority) {
+RuleSet make_rules(const GoldenSetup& setup) {
+  const bool by_priority = setup.by_priority;
   ConfigNode none;
   none.kind = ConfigNode::Kind::kMap;
   RuleSet rules;
@@ -25,6 +26,8 @@ RuleSet make_rules(bool by_priority) {
   rules.admission = Registry<AdmissionRule>::instance().make("optimistic", none);
   rules.victim =
       Registry<VictimRule>::instance().make(by_priority ? "least_important" : "last_admitted", none);
+  const bool swaps = setup.engine.host_blocks.value > 0;
+  rules.pressure = Registry<PressureRule>::instance().make(swaps ? "swap" : "recompute", none);
   return rules;
 }
 
@@ -34,7 +37,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
       : ids_(setup.engine.num_blocks.value),
         plain_(setup.engine.plain_loop),
         cluster_({{setup.engine}, 0},
-                 [&setup] { return make_rules(setup.by_priority); },
+                 [&setup] { return make_rules(setup); },
                  Registry<Router>::instance().make("round_robin", ConfigNode{}),
                  {}) {
     if (plain_) cluster_.at(kReplica).kv().set_listener(&ids_);
@@ -92,7 +95,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
     for (const KvExtent& extent : cluster_.at(kReplica).state().kv().hits(state.owner)) {
       for (std::int32_t i = extent.first; i < extent.end; ++i) ids.push_back(ids_.id(extent.owner, i));
     }
-    for (std::int32_t i = state.own_first; i < state.held; ++i) ids.push_back(ids_.id(state.owner, i));
+    for (auto i = static_cast<std::int32_t>(state.own_first); i < state.held; ++i) ids.push_back(ids_.id(state.owner, i));
     return ids;
   }
 
@@ -116,6 +119,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
   // first.
   void note_preempted() {
     for (const PlanEntry& entry : cluster_.at(kReplica).plan().entries) {
+      if (entry.action == PlanAction::kSwapOut) note_swap_out(entry);
       const bool listed = std::count(running_.begin(), running_.end(), entry.request) > 0;
       if (entry.action == PlanAction::kPreempt && listed && !runs(entry.request))
         note_preempted(entry.request);
@@ -123,6 +127,13 @@ class CoreDriver final : public GoldenDriver, private Executor {
     for (std::size_t i = running_.size(); i-- > 0;) {
       if (!runs(running_[i])) note_preempted(running_[i]);
     }
+  }
+
+  // A plan that started no step may be looked at more than once.
+  void note_swap_out(const PlanEntry& entry) {
+    const std::pair out{entry.request, entry.tokens.value};
+    const bool listed = std::count(running_.begin(), running_.end(), entry.request) > 0;
+    if (listed) swapped_out_.push_back(out);
   }
 
   bool runs(RequestId id) const {
@@ -150,6 +161,14 @@ class CoreDriver final : public GoldenDriver, private Executor {
         note_preempted(entry.request);
         continue;
       }
+      if (entry.action == PlanAction::kSwapOut) {
+        note_swap_out(entry);
+        continue;
+      }
+      if (entry.action == PlanAction::kSwapIn) {
+        trace.swapped_in.emplace_back(entry.request, entry.tokens.value);
+        continue;
+      }
       if (entry.action == PlanAction::kAdmit) {
         running_.push_back(entry.request);
         trace.admitted.emplace_back(entry.request, entry.hit.value);
@@ -167,6 +186,8 @@ class CoreDriver final : public GoldenDriver, private Executor {
       decoding_.insert(id);
     }
     trace.preempted = std::exchange(preempted_, {});
+    trace.swapped_out = std::exchange(swapped_out_, {});
+    trace.swap_blocks = plan.shape.swap_out_blocks + plan.shape.swap_in_blocks;
     check_against_rows(plan, trace);
     started_ = trace;
   }
@@ -209,6 +230,7 @@ class CoreDriver final : public GoldenDriver, private Executor {
   std::set<RequestId>
       decoding_;  // running and past their prompt: they advance unless an entry says otherwise
   std::vector<RequestId> preempted_;  // since the last started step
+  std::vector<std::pair<RequestId, std::int64_t>> swapped_out_;
   std::vector<EndTrace> ends_;
 };
 

@@ -18,7 +18,7 @@
 namespace servetwin {
 
 struct GoldenSetup {
-  EngineConfig engine;
+  EngineConfig engine;       // victims are swapped out where there are host blocks, and recomputed where not
   bool by_priority = false;  // waiting order and victim: FCFS or by (priority, arrival)
 };
 
@@ -30,8 +30,11 @@ struct StepTrace {
   std::vector<std::pair<RequestId, std::int64_t>> admitted;  // with prefix hit
   std::vector<RequestId> sampled;                            // rows that yield a token, in execution order
   std::vector<RequestId>
-      preempted;          // in order, since the step before (a plan that starts no step may preempt)
-  std::int64_t used = 0;  // blocks, after the plan
+      preempted;  // in order, since the step before (a plan that starts no step may preempt)
+  std::vector<std::pair<RequestId, std::int64_t>> swapped_out;  // with tokens copied, like `preempted`
+  std::vector<std::pair<RequestId, std::int64_t>> swapped_in;   // with tokens copied
+  std::int64_t swap_blocks = 0;                                 // copied in this plan, either way
+  std::int64_t used = 0;                                        // blocks, after the plan
   std::int64_t free = 0;
   std::array<std::int64_t, kNumHeldReasons> held{};
   std::optional<std::vector<int>> free_ids;  // in the order they are handed out, where they can be seen

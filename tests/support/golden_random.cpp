@@ -46,6 +46,7 @@ GoldenSetup random_setup(Dice& dice, int depth, bool speculate) {
   engine.watermark = dice.chance(25) ? static_cast<double>(dice.between(1, 30)) / 100 : 0;
   engine.in_flight = {depth, speculate};
   setup.by_priority = dice.chance(50);
+  if (dice.chance(40)) engine.host_blocks = Blocks{dice.between(1, 2 * engine.num_blocks.value)};
   return setup;
 }
 

@@ -133,8 +133,9 @@ std::string to_text(const StepTrace& step) {
   std::ostringstream out;
   out << "step " << step.step << " at " << to_ns(step.time) << ": " << to_text(step.tokens) << " | hits "
       << to_text(step.admitted) << " | sampled " << to_text(step.sampled) << " | preempted "
-      << to_text(step.preempted) << " | used " << step.used << " free " << step.free << " | held "
-      << joined(step.held, [](auto& o, std::int64_t n) { o << n; });
+      << to_text(step.preempted) << " | out " << to_text(step.swapped_out) << " | in "
+      << to_text(step.swapped_in) << " | copied " << step.swap_blocks << " | used " << step.used << " free "
+      << step.free << " | held " << joined(step.held, [](auto& o, std::int64_t n) { o << n; });
   if (step.free_ids) out << " | free ids " << joined(*step.free_ids, [](auto& o, int id) { o << id; });
   return out.str();
 }
@@ -151,8 +152,8 @@ std::string to_text(const GoldenScenario& scenario) {
   std::ostringstream out;
   out << "tokens " << e.max_num_batched_tokens.value << " seqs " << e.max_num_seqs << " len "
       << e.max_model_len.value << " block " << e.block_size.value << " pool " << e.num_blocks.value
-      << " cache " << e.prefix_caching << " chunked " << e.chunked_prefill << " threshold "
-      << e.long_prefill_token_threshold.value << " watermark " << e.watermark << " gate "
+      << " host " << e.host_blocks.value << " cache " << e.prefix_caching << " chunked " << e.chunked_prefill
+      << " threshold " << e.long_prefill_token_threshold.value << " watermark " << e.watermark << " gate "
       << e.full_sequence_gate << " depth " << e.in_flight.depth << " speculate "
       << e.in_flight.speculate_outputs << " priority " << scenario.setup.by_priority << " durations "
       << joined(scenario.step_durations, [](auto& o, Duration d) { o << d.count(); }) << '\n';

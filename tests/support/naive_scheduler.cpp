@@ -10,7 +10,8 @@ namespace servetwin {
 
 NaiveScheduler::NaiveScheduler(const GoldenSetup& setup)
     : setup_(setup),
-      kv_(setup.engine.num_blocks.value, setup.engine.block_size.value, setup.engine.prefix_caching) {}
+      kv_(setup.engine.num_blocks.value, setup.engine.block_size.value, setup.engine.prefix_caching),
+      host_free_(setup.engine.host_blocks.value) {}
 
 void NaiveScheduler::arrive(const RequestSpec& spec) {
   requests_[spec.id].spec = spec;
@@ -54,6 +55,7 @@ void NaiveScheduler::reset_cache(bool forced) {
       request.placeholders = 0;
       preempt(id);
     }
+    for (auto& [id, request] : requests_) leave_host(request);
     plannable_ = true;
   }
   kv_.reset();
@@ -92,7 +94,8 @@ void NaiveScheduler::append_token(Request& request, bool stop) {
 }
 
 void NaiveScheduler::end(RequestId id, EndState state) {
-  const Request& request = requests_.at(id);
+  Request& request = requests_.at(id);
+  leave_host(request);
   ends_.push_back({id, state, request.outputs, request.preemptions, now_});
   kv_.release(id);
   std::erase(running_, id);
@@ -184,6 +187,7 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
     }
     if (draft.explained.erase(loser) > 0) --held(draft, HeldReason::kInFlight);
     std::erase(running_, loser);
+    swap_out(draft, requests_.at(loser));
     preempt(loser);
     draft.any_preempted = true;
     if (loser == id) return false;
@@ -197,6 +201,21 @@ RequestId NaiveScheduler::victim() const {
   if (!setup_.by_priority) return running_.back();
   return *std::max_element(running_.begin(), running_.end(),
                            [this](RequestId a, RequestId b) { return comes_before(a, b); });
+}
+
+// All blocks that hold what it had computed before this step, shared ones too.
+void NaiveScheduler::swap_out(Draft& draft, Request& request) {
+  const std::int64_t blocks = ceil_div(request.computed, setup_.engine.block_size.value);
+  if (blocks == 0 || blocks > host_free_) return;
+  host_free_ -= blocks;
+  request.on_host = request.computed;
+  swapped_out_.emplace_back(request.spec.id, request.computed);
+  draft.trace.swap_blocks += blocks;
+}
+
+void NaiveScheduler::leave_host(Request& request) {
+  host_free_ += ceil_div(request.on_host, setup_.engine.block_size.value);
+  request.on_host = 0;
 }
 
 // The request has left running_.
@@ -262,14 +281,15 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   Request& request = requests_.at(id);
   const std::vector<int> hit = kv_.lookup(request.spec, request.known());
   const std::int64_t hit_tokens = static_cast<std::int64_t>(hit.size()) * engine.block_size.value;
-  std::int64_t tokens = request.known() - hit_tokens;
+  const std::int64_t context = std::max(hit_tokens, request.on_host);
+  std::int64_t tokens = request.known() - context;
   if (engine.long_prefill_token_threshold.value > 0) {
     tokens = std::min(tokens, engine.long_prefill_token_threshold.value);
   }
   if (!engine.chunked_prefill && tokens > draft.budget) return HeldReason::kTokenBudget;
   tokens = std::min(tokens, draft.budget);
 
-  const std::int64_t chunk = kv_.need(id, hit, hit_tokens + tokens);
+  const std::int64_t chunk = kv_.need(id, hit, context + tokens);
   const std::int64_t whole = kv_.need(id, hit, request.known());
   const std::int64_t asked = engine.full_sequence_gate ? whole : chunk;
   if (asked > kv_.free_count()) {
@@ -279,9 +299,15 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   const std::int64_t kept_free = running_.empty() ? 0 : static_cast<std::int64_t>(share);
   if (asked + kept_free > kv_.free_count()) return HeldReason::kWatermark;
 
-  kv_.allocate(id, hit, hit_tokens + tokens);
-  kv_.publish(request.spec, std::min(hit_tokens + tokens, request.known()));
-  request.computed = hit_tokens;
+  kv_.allocate(id, hit, context + tokens);
+  kv_.publish(request.spec, std::min(context + tokens, request.known()));
+  if (request.on_host > hit_tokens) {
+    draft.trace.swapped_in.emplace_back(id, request.on_host - hit_tokens);
+    draft.trace.swap_blocks +=
+        ceil_div(request.on_host, engine.block_size.value) - static_cast<std::int64_t>(hit.size());
+  }
+  leave_host(request);
+  request.computed = context;
   running_.push_back(id);
   draft.budget -= tokens;
   draft.tokens[id] = tokens;
@@ -308,6 +334,7 @@ void NaiveScheduler::commit(Draft& draft) {
     trace.tokens.emplace_back(id, scheduled->second);
   }
   trace.preempted = std::exchange(preempted_, {});
+  trace.swapped_out = std::exchange(swapped_out_, {});
   trace.used = kv_.used_count();
   trace.free = kv_.free_count();
   trace.free_ids = kv_.free_ids();

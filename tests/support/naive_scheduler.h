@@ -40,6 +40,7 @@ class NaiveScheduler final : public GoldenDriver {
     std::int64_t steps_in_flight = 0;
     std::int64_t preemptions = 0;
     bool discard_in_flight = false;  // after a forced cache reset
+    std::int64_t on_host = 0;        // tokens whose KV was swapped out
 
     std::int64_t known() const { return spec.prompt.value + outputs; }
   };
@@ -66,6 +67,8 @@ class NaiveScheduler final : public GoldenDriver {
   bool make_room(Draft& draft, RequestId id, std::int64_t tokens);
   RequestId victim() const;
   void preempt(RequestId id);
+  void swap_out(Draft& draft, Request& request);
+  void leave_host(Request& request);
   void plan_waiting(Draft& draft);
   std::optional<HeldReason> try_admit(Draft& draft, RequestId id);
   bool next_is_skipped() const;
@@ -88,7 +91,9 @@ class NaiveScheduler final : public GoldenDriver {
   std::deque<RequestId> waiting_;          // best first
   std::deque<RequestId> skipped_;          // blocked ones and those set aside, best first
   std::map<std::int64_t, std::vector<Row>> in_flight_;
-  std::vector<RequestId> preempted_;  // since the last started step
+  std::vector<RequestId> preempted_;                             // since the last started step
+  std::vector<std::pair<RequestId, std::int64_t>> swapped_out_;  // the same
+  std::int64_t host_free_;
   std::vector<EndTrace> ends_;
 };
 
