@@ -65,8 +65,9 @@ class LiveCheck {
   }
 
   Bytes needed() const {
-    const Bytes blocks = KvPool::bytes(scenario_.model, scenario_.num_blocks(),
-                                       scenario_.spec().engine.config.block_size, kv_dtype(scenario_));
+    const EngineConfig& engine = scenario_.spec().engine.config;
+    const Blocks all = scenario_.num_blocks() + engine.host_blocks;
+    const Bytes blocks = KvPool::bytes(scenario_.model, all, engine.block_size, kv_dtype(scenario_));
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
@@ -96,7 +97,8 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                               const volatile bool* stop) {
   ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
   const RunnerOptions sizes{scenario_.spec().engine.config.block_size, scenario_.num_blocks(),
-                            scenario_.max_model_len(), options_.threads, kv_dtype(scenario_)};
+                            scenario_.max_model_len(), options_.threads, kv_dtype(scenario_),
+                            scenario_.spec().engine.config.host_blocks};
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
     runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
