@@ -112,8 +112,8 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
       Registry<Router>::instance().make("round_robin", ConfigNode{}),
       std::vector<Observer*>{&recorder_, this});
   std::vector<std::unique_ptr<ModelRunner>> runners;
-  const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len, options_.threads,
-                            options_.kv_dtype, engine.host_blocks};
+  const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len,
+                            options_.threads,  options_.kv_dtype, engine.host_blocks};
   runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;

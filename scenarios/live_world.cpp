@@ -96,8 +96,11 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                               JournalWriter* journal,
                               const volatile bool* stop) {
   ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
-  const RunnerOptions sizes{scenario_.spec().engine.config.block_size, scenario_.num_blocks(),
-                            scenario_.max_model_len(), options_.threads, kv_dtype(scenario_),
+  const RunnerOptions sizes{scenario_.spec().engine.config.block_size,
+                            scenario_.num_blocks(),
+                            scenario_.max_model_len(),
+                            options_.threads,
+                            kv_dtype(scenario_),
                             scenario_.spec().engine.config.host_blocks};
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {

@@ -68,7 +68,8 @@ void EngineSpec::fields(Visitor& v) {
     Range{0.01, 1.0});
   v("memory", memory, "What else takes device memory, and what memory_fraction is a share of.");
   v("dtype", dtype, "Number format of the weights; by default as the model is published.", dtype_choices());
-  v("kv_dtype", kv_dtype, "Number format of the KV cache; by default 16 bits, in live runs f32.", dtype_choices());
+  v("kv_dtype", kv_dtype, "Number format of the KV cache; by default 16 bits, in live runs f32.",
+    dtype_choices());
   v("prefix_caching", config.prefix_caching,
     "Keep KV blocks of ended requests for later ones with the same prefix.");
   v("chunked_prefill", config.chunked_prefill, "Let a prompt enter in several steps.");

@@ -1,5 +1,5 @@
-// Victims whose KV goes to the host. If one fails, the twin computes again what it had kept, copies what it need
-// not, or loses track of the host's room.
+// Victims whose KV goes to the host. If one fails, the twin computes again what it had kept, copies what it
+// need not, or loses track of the host's room.
 #include "tests/support/golden_rig.h"
 
 namespace servetwin {

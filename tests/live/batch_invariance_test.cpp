@@ -99,5 +99,20 @@ TEST_CASE("logits are bit-equal when a sequence is thrown out after every token 
   }
 }
 
+TEST_CASE("logits are bit-equal when a sequence goes to the host and back after every token") {
+  const ModelOracle& model = *GENERATE(from_range(families()));
+  CAPTURE(model.name);
+  const auto length = std::int64_t{40};
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
+    CAPTURE(name_of(dtype));
+    ModelRig kept(model.spec, model.weights, {text(0, length)}, 16, 1, dtype);
+    ModelRig swapped(model.spec, model.weights, {text(0, length)}, 16, 1, dtype);
+    for (std::int64_t i = 0; i < length; ++i) {
+      CHECK(kept.step({{0, 1}}) == swapped.step({{0, 1}}));
+      swapped.swap(0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace servetwin

@@ -56,8 +56,8 @@ class LiveBench {
                  Registry<Router>::instance().make("round_robin", ConfigNode{}),
                  {&log}) {
     std::vector<std::unique_ptr<ModelRunner>> runners;
-    const RunnerOptions sizes{engine_.block_size, engine_.num_blocks, engine_.max_model_len, 1, DType::kF32,
-                              engine_.host_blocks};
+    const RunnerOptions sizes{engine_.block_size, engine_.num_blocks, engine_.max_model_len, 1,
+                              DType::kF32,        engine_.host_blocks};
     runners.push_back(std::make_unique<ModelRunner>(bench_spec(), weights_, sizes, text_, std::move(sink)));
     LiveOptions options;
     options.accepts_clients = source == nullptr;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/live/host_tier.h"
 #include "engine/live/transformer_model.h"
 
 namespace servetwin {
@@ -46,6 +47,18 @@ class ModelRig {
   void share(int from, int to, std::int64_t blocks) {
     for (std::int64_t i = 0; i < blocks; ++i) table(to)[at(i)] = table(from)[at(i)];
     computed_[at(to)] = blocks * cache_.block_size();
+  }
+  // Its blocks go to the host and come back into other blocks, those it had before being overwritten.
+  void swap(int sequence) {
+    const std::int64_t blocks = ceil_div(computed(sequence), cache_.block_size());
+    std::vector<std::int32_t>& own = table(sequence);
+    const BlockCopy out{RequestId{7}, 0, {own.begin(), own.begin() + blocks}};
+    HostTier host{Blocks{blocks}};
+    host.put(out, cache_);
+    const std::vector<std::byte> other(cache_.block_bytes(), std::byte{0x5a});
+    for (const std::int32_t id : out.ids) cache_.write_block(id, other.data());
+    std::rotate(own.begin(), own.begin() + 1, own.end());
+    host.take({RequestId{7}, 0, {own.begin(), own.begin() + blocks}}, cache_);
   }
   // As after a preemption.
   void forget(int sequence) { computed_[at(sequence)] = 0; }

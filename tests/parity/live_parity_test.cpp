@@ -51,6 +51,9 @@ const Setup kSetups[] = {
     {"two replicas", "preset: vllm-v1-async", "  replicas: 2\n  router: late_binding\n"},
     {"plans that wait", "batching_delay: 2ms", ""},
     {"no prefix cache", "prefix_caching: false", ""},
+    {"swap", "host_blocks: 60\n    rules: {pressure: swap}", ""},
+    {"swap to little room, two steps in flight",
+     "preset: vllm-v1-async\n    host_blocks: 25\n    rules: {pressure: swap}", ""},
 };
 
 TEST_CASE("a live run's journal replays to both digests") {
@@ -68,6 +71,7 @@ TEST_CASE("a live run's journal replays to both digests") {
 
 TEST_CASE("the simulator makes a live run's decisions when it is given its arrivals and durations") {
   std::int64_t preemptions = 0;
+  std::int64_t swapped = 0;
   std::int64_t cached = 0;
   std::int64_t cancelled = 0;
   std::int64_t timed_out = 0;
@@ -85,12 +89,14 @@ TEST_CASE("the simulator makes a live run's decisions when it is given its arriv
     CHECK_FALSE(comparison.first.has_value());
     CHECK(digests_of(simulation.cluster()) == run.recorded());
     preemptions += run.tally.preemptions;
+    swapped += run.tally.swapped_in;
     cached += run.tally.cached;
     cancelled += run.tally.ended(EndState::kCancelled);
     timed_out += run.tally.ended(EndState::kTimedOut);
     stopped += run.tally.ended(EndState::kStop);
   }
   CHECK(preemptions > 0);
+  CHECK(swapped > 0);
   CHECK(cached > 0);
   CHECK(cancelled > 0);
   CHECK(timed_out > 0);

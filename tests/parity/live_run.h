@@ -34,12 +34,18 @@ struct Tally final : Observer {
     cached += record.cached.value;
     ++ends[static_cast<std::size_t>(record.end_state)];
   }
+  void on_plan(const StepPlan& plan) override {
+    swapped_out += plan.shape.swap_out_blocks;
+    swapped_in += plan.shape.swap_in_blocks;
+  }
   std::int64_t ended(EndState state) const { return ends[static_cast<std::size_t>(state)]; }
 
   std::vector<RequestRecord> records;
   std::vector<RequestRecord> stops;
   std::int64_t preemptions = 0;
   std::int64_t cached = 0;
+  std::int64_t swapped_out = 0;  // blocks
+  std::int64_t swapped_in = 0;
   std::array<std::int64_t, kNumEndStates> ends{};
 };
 

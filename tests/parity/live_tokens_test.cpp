@@ -86,6 +86,13 @@ TEST_CASE("every request says the same however it is scheduled, greedy or drawn"
         speak(scenario_text("num_blocks: 40, preset: vllm-v1-async", kShared), temperature, 2);
     CHECK(ahead.tally.preemptions > 0);
     CHECK(ahead.answers == alone.answers);
+    const std::string swap = "num_blocks: 40, host_blocks: 50, rules: {pressure: swap}, ";
+    for (const char* how : {"prefix_caching: true", "prefix_caching: false", "preset: vllm-v1-async"}) {
+      CAPTURE(how);
+      const Spoken swapped = speak(scenario_text(swap + how, kShared), temperature);
+      CHECK(swapped.tally.swapped_in > 0);
+      CHECK(swapped.answers == alone.answers);
+    }
   }
 }
 

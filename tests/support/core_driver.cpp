@@ -95,7 +95,8 @@ class CoreDriver final : public GoldenDriver, private Executor {
     for (const KvExtent& extent : cluster_.at(kReplica).state().kv().hits(state.owner)) {
       for (std::int32_t i = extent.first; i < extent.end; ++i) ids.push_back(ids_.id(extent.owner, i));
     }
-    for (auto i = static_cast<std::int32_t>(state.own_first); i < state.held; ++i) ids.push_back(ids_.id(state.owner, i));
+    for (auto i = static_cast<std::int32_t>(state.own_first); i < state.held; ++i)
+      ids.push_back(ids_.id(state.owner, i));
     return ids;
   }
 

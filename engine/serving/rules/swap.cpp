@@ -20,7 +20,8 @@ class Swap final : public PressureRule {
   bool swaps() const override { return true; }
 };
 
-const Registered<PressureRule, Swap> kSwap{"swap", "Copy the KV to the host and back; recompute where the host is full."};
+const Registered<PressureRule, Swap> kSwap{
+    "swap", "Copy the KV to the host and back; recompute where the host is full."};
 
 }  // namespace
 }  // namespace servetwin
