@@ -2,6 +2,7 @@
 #include "scenarios/run.h"
 
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -78,7 +79,14 @@ class Run {
   RunResult go() {
     if (!options_.out.empty()) open_files();
     Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
-    const WorldOutcome outcome = world().serve(cluster, parts_, streamed_.journal.get(), options_.stop);
+    WorldOutcome outcome;
+    std::exception_ptr refused;  // the workload, on the way: what was served until then is written all the same
+    try {
+      outcome = world().serve(cluster, parts_, streamed_.journal.get(), options_.stop);
+    } catch (const ConfigError&) {
+      refused = std::current_exception();
+      outcome.interrupted = true;
+    }
     if (outcome.interrupted) {
       result_.state = RunState::kInterrupted;
     } else if (cluster.unfinished() > 0) {
@@ -91,6 +99,7 @@ class Run {
     fill_provenance(cluster);
     fill_deployment();
     if (!options_.out.empty()) close_files(cluster);
+    if (refused) std::rethrow_exception(refused);
     return std::move(result_);
   }
 
