@@ -7,6 +7,7 @@
 
 #include "engine/base/params.h"
 #include "engine/models/checkpoints/model_error.h"
+#include "engine/models/computable.h"
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
@@ -75,6 +76,7 @@ TEST_CASE("experts, windows and latent attention are read where a family has the
   CHECK(spec_of(mixtral).arch == "MixtralForCausalLM");
   CHECK(spec_of(mixtral).moe.intermediate == 128);
   CHECK(spec_of(metadata("gemma3").count("gemma3.attention.sliding_window", 512)).sliding_window == 512);
+  CHECK(spec_of(metadata("gemma3").number("gemma3.final_logit_softcapping", 30.0F)).logit_soft_cap == 30);
   GgufBuilder deepseek = metadata("deepseek2");
   deepseek.count("deepseek2.expert_count", 64)
       .count("deepseek2.expert_used_count", 6)
@@ -91,6 +93,7 @@ TEST_CASE("experts, windows and latent attention are read where a family has the
   CHECK(m.mla.v_head_dim == 20);
   CHECK(m.moe.shared_experts == 2);
   CHECK(m.moe.first_dense_layers == 1);
+  CHECK(why_not_computed(m).find("GGUF") != std::string::npos);
 }
 
 TEST_CASE("an architecture or variant that is not supported is refused by its name") {

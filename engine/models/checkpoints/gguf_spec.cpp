@@ -224,6 +224,8 @@ class SpecReader {
     model_.attention_scale = 1 / std::sqrt(static_cast<double>(scaled));
     model_.embedding_scale = std::sqrt(static_cast<double>(model_.hidden));
     model_.rope.local_theta = positive("rope.freq_base_swa", 10'000);
+    model_.attention_soft_cap = positive("attn_logit_softcapping", 0);
+    model_.logit_soft_cap = positive("final_logit_softcapping", 0);
     model_.sandwich_norms = true;
     model_.norm_plus_one = true;
     model_.activation = Activation::kGeluTanh;
