@@ -80,7 +80,8 @@ class Run {
     if (!options_.out.empty()) open_files();
     Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
     WorldOutcome outcome;
-    std::exception_ptr refused;  // the workload, on the way: what was served until then is written all the same
+    std::exception_ptr
+        refused;  // the workload, on the way: what was served until then is written all the same
     try {
       outcome = world().serve(cluster, parts_, streamed_.journal.get(), options_.stop);
     } catch (const ConfigError&) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace servetwin {
+#include "engine/base/token_id.h"
 
-using TokenId = std::int32_t;
+namespace servetwin {
 
 struct LogitBias {
   TokenId token = 0;

@@ -1,4 +1,5 @@
-// If these fail, a scenario cannot say that victims go to the host, or the copies cost nothing or the wrong time.
+// If these fail, a scenario cannot say that victims go to the host, or the copies cost nothing or the wrong
+// time.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,10 +22,10 @@ Scenario pressed(const std::string& link, const std::string& pressure) {
   REQUIRE(device.find(given) != std::string::npos);
   device.replace(device.find(given), given.size(), "host_link: " + link);
   std::ofstream(file) << device;
-  Scenario scenario = load_scenario(
-      "preemption", {{"workload.duration=1min", "device=./" + file, "engine.host_blocks=4000",
-                      "engine.rules.pressure=" + pressure, "workload.arrivals.rate=9/s"},
-                     {}});
+  Scenario scenario =
+      load_scenario("preemption", {{"workload.duration=1min", "device=./" + file, "engine.host_blocks=4000",
+                                    "engine.rules.pressure=" + pressure, "workload.arrivals.rate=9/s"},
+                                   {}});
   std::filesystem::remove(file);
   return scenario;
 }

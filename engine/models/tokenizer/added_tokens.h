@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/flat_map.h"
-#include "engine/models/tokenizer/token_id.h"
+#include "engine/base/token_id.h"
 
 namespace servetwin {
 

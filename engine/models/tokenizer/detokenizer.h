@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/token_id.h"
 #include "engine/models/tokenizer/stop_strings.h"
-#include "engine/models/tokenizer/token_id.h"
 
 namespace servetwin {
 

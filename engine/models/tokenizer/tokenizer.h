@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/token_id.h"
 #include "engine/models/tokenizer/added_tokens.h"
 #include "engine/models/tokenizer/bpe.h"
 #include "engine/models/tokenizer/normalizer.h"
 #include "engine/models/tokenizer/pre_tokenizer.h"
-#include "engine/models/tokenizer/token_id.h"
 
 namespace servetwin {
 
