@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/access_log.h"
+#include "cli/served_files.h"
 #include "cli/served_model.h"
 #include "cli/stop_signal.h"
 #include "cli/verb.h"
@@ -41,6 +42,7 @@ class Serve final : public Verb {
     arguments.option("--max-answers", "N", max_answers_, "Answers under way at most; by default 1024.");
     arguments.option("--drain", "TIME", drain_, "How long SIGTERM waits for answers; by default 30s.");
     arguments.flag("--log-json", log_json_, "A line of JSON on standard error for each request.");
+    files_.declare(arguments);
   }
 
   ExitCode run(Terminal& terminal) override {
@@ -53,11 +55,13 @@ class Serve final : public Verb {
     AnswerBoard board;
     std::optional<Scenario> scenario;
     if (!scenario_.empty()) scenario = load_scenario(scenario_, overrides_);
-    const std::unique_ptr<CompletionEngine> engine =
-        scenario ? simulated(*scenario, board) : live(board, terminal);
-    OpenAiApi api(*engine, board, api_);
-    catch_stop_signals();
+    const std::size_t replicas = scenario ? static_cast<std::size_t>(scenario->spec().replicas) : 1;
+    engine_.observers = files_.open(replicas);
     {
+      const std::unique_ptr<CompletionEngine> engine =
+          scenario ? simulated(*scenario, board) : live(board, terminal);
+      OpenAiApi api(*engine, board, api_);
+      catch_stop_signals();
       const HttpServer server(api, server_);
       terminal.out(fmt::format("listening on http://{}:{}\n", shown_host(), server.port()));
       terminal.flush();
@@ -65,6 +69,7 @@ class Serve final : public Verb {
       api.drain();
       finish(server, terminal);
     }
+    for (const std::string& path : files_.commit()) terminal.out(path + "\n");
     spdlog::drop("serve");
     return ExitCode::kOk;
   }
@@ -75,7 +80,9 @@ class Serve final : public Verb {
   }
 
   std::unique_ptr<CompletionEngine> live(AnswerBoard& board, Terminal& terminal) const {
-    auto engine = std::make_unique<LiveEngine>(model_.options(engine_.name), board);
+    LiveEngineOptions options = model_.options(engine_.name);
+    options.observers = engine_.observers;
+    auto engine = std::make_unique<LiveEngine>(std::move(options), board);
     terminal.err(ServedModel::describe(*engine));
     return engine;
   }
@@ -132,6 +139,7 @@ class Serve final : public Verb {
   std::string drain_ = "30s";
   ScenarioOverrides overrides_;
   ServedModel model_;
+  ServedFiles files_;
   HttpServerOptions server_;
   ApiOptions api_;
   SimulatedEngineOptions engine_;

@@ -107,10 +107,11 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
   const EngineConfig& engine = options_.engine;
   card_ = {options_.name.empty() ? options_.model : options_.name, options_.model, engine.max_model_len, true,
            kTokenRule};
+  std::vector<Observer*> observers = {&recorder_, this};
+  observers.insert(observers.end(), options_.observers.begin(), options_.observers.end());
   cluster_ = std::make_unique<Cluster>(
       ClusterConfig{{engine}, 0}, [] { return make_rules(RuleNames{}); },
-      Registry<Router>::instance().make("round_robin", ConfigNode{}),
-      std::vector<Observer*>{&recorder_, this});
+      Registry<Router>::instance().make("round_robin", ConfigNode{}), std::move(observers));
   std::vector<std::unique_ptr<ModelRunner>> runners;
   const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len,
                             options_.threads,  options_.kv_dtype, engine.host_blocks};

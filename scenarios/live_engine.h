@@ -25,7 +25,8 @@ struct LiveEngineOptions {
   EngineConfig engine;  // num_blocks is required; without max_model_len what model and cache allow
   int threads = 1;      // that compute
   DType kv_dtype = DType::kF32;
-  std::uint64_t seed = 1;  // of drawn weights, and of answers whose client gives none
+  std::uint64_t seed = 1;              // of drawn weights, and of answers whose client gives none
+  std::vector<Observer*> observers{};  // told after the recorder, on the engine's thread
 };
 
 class LiveEngine final : public CompletionEngine, private Observer {

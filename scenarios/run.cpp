@@ -1,7 +1,6 @@
 // Puts core, backend and observers together, lets them run, and writes what came out.
 #include "scenarios/run.h"
 
-#include <array>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
@@ -19,14 +18,12 @@
 #include "engine/metrics/timeline.h"
 #include "generated/servetwin_build.h"
 #include "scenarios/assemble.h"
+#include "scenarios/run_folder.h"
 #include "scenarios/run_world.h"
 
 namespace servetwin {
 namespace {
 
-constexpr std::array<const char*, 8> kRunFiles = {"config.yaml",       "summary.json",  "requests.csv",
-                                                  "steps.csv",         "timeline.json", "metrics.prom",
-                                                  "journal.jsonl.zst", "itls.jsonl"};
 constexpr std::size_t kStalledShown = 20;
 
 // Keeps the context of failed checks up to date, reports progress, and remembers the last time.
@@ -123,27 +120,8 @@ class Run {
     return result_.files.back();
   }
 
-  // Makes the folder, empty of an earlier run's files.
-  void prepare_folder() {
-    const std::filesystem::path folder(options_.out);
-    std::error_code failed;
-    for (const char* name : kRunFiles) {
-      if (!std::filesystem::exists(folder / name, failed)) continue;
-      if (!options_.force) {
-        throw ConfigError(Problem{"CFG301", SourcePlace{options_.out, 0, 0}, "",
-                                  "holds the files of another run",
-                                  "give another --out, or --force to replace them"});
-      }
-      if (!std::filesystem::remove(folder / name, failed)) {
-        throw IoError((folder / name).string() + ": cannot be removed: " + failed.message());
-      }
-    }
-    std::filesystem::create_directories(folder, failed);
-    if (failed) throw IoError(options_.out + ": cannot be made: " + failed.message());
-  }
-
   void open_files() {
-    prepare_folder();
+    prepare_run_folder(options_.out, options_.force);
     write_file(file("config.yaml"), write_scenario(scenario_));
     std::vector<std::string> classes;
     for (const TrafficClass& one : parts_.recorder.classes) classes.push_back(one.name);

@@ -52,8 +52,10 @@ SimulatedEngine::SimulatedEngine(const Scenario& scenario,
   const std::string& model = scenario.model.name;
   card_ = {options_.name.empty() ? model : options_.name, model, scenario.max_model_len(), false,
            kStandInRule};
+  std::vector<Observer*> observers = {&recorder_};
+  observers.insert(observers.end(), options_.observers.begin(), options_.observers.end());
   cluster_ = std::make_unique<Cluster>(parts_.cluster, parts_.make_rules, std::move(parts_.router),
-                                       std::vector<Observer*>{&recorder_});
+                                       std::move(observers));
   PacedOptions pace;
   pace.speed = options_.speed;
   PacedListener& self = *this;
