@@ -59,7 +59,7 @@ class Serve final : public Verb {
     engine_.observers = files_.open(replicas);
     {
       const std::unique_ptr<CompletionEngine> engine =
-          scenario ? simulated(*scenario, board) : live(board, terminal);
+          scenario ? std::make_unique<SimulatedEngine>(*scenario, board, engine_) : live(board, terminal);
       OpenAiApi api(*engine, board, api_);
       catch_stop_signals();
       const HttpServer server(api, server_);
@@ -75,10 +75,6 @@ class Serve final : public Verb {
   }
 
  private:
-  std::unique_ptr<CompletionEngine> simulated(const Scenario& scenario, AnswerBoard& board) const {
-    return std::make_unique<SimulatedEngine>(scenario, board, engine_);
-  }
-
   std::unique_ptr<CompletionEngine> live(AnswerBoard& board, Terminal& terminal) const {
     LiveEngineOptions options = model_.options(engine_.name);
     options.observers = engine_.observers;
@@ -96,8 +92,7 @@ class Serve final : public Verb {
       throw UsageError("servetwin serve: --set and --speed go with --simulate, not with --model");
     }
     if (!model_.is_given() && model_.has_options()) {
-      throw UsageError(
-          "servetwin serve: KV cache, sizes, threads and seed of a simulation are its scenario's");
+      throw UsageError("servetwin serve: KV cache, sizes, threads and seed are those of the scenario");
     }
     server_.port = static_cast<std::uint16_t>(serve_number("--port", port_, 0, 65535));
     api_.max_answers = serve_number("--max-answers", max_answers_, 1, 1'000'000);

@@ -6,7 +6,8 @@
 namespace servetwin {
 
 void ServedFiles::declare(Arguments& arguments) {
-  arguments.option("--out", "DIR", folder_, "Writes requests.csv, steps.csv and timeline.json there, at the end.");
+  arguments.option("--out", "DIR", folder_,
+                   "Writes requests.csv, steps.csv, timeline.json there at the end.");
   arguments.flag("--force", force_, "Replaces the files of an earlier run in DIR.");
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/serving/kv_group.h"
 #include "engine/serving/request_table.h"
 
 namespace servetwin {
