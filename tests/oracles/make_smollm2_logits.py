@@ -44,9 +44,10 @@ def positions(model, ids):
 def answer(model, tokenizer, question):
     message = [{"role": "user", "content": question}]
     prompt = tokenizer.apply_chat_template(message, add_generation_prompt=True)
+    ids = torch.tensor([prompt])
     with torch.no_grad():
-        whole = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=LENGTH)[0].tolist()
-    return {"prompt": prompt, "tokens": whole[len(prompt):]}
+        whole = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=LENGTH)
+    return {"prompt": prompt, "tokens": whole[0, len(prompt):].tolist()}
 
 
 def main():
