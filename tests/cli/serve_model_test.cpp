@@ -16,7 +16,8 @@ TEST_CASE("a model is served with the KV memory that was given, and how many tok
                  "curl -s $U/v1/completions -H 'Content-Type: application/json' -d '{\"model\": \"t\", "
                  "\"prompt\": \"Hello\", \"max_tokens\": 3}'; kill $P; wait $P");
   CHECK(outcome.code == 0);
-  CHECK(contains(outcome.err, "512 blocks of 16 tokens, 4MiB: 8,176 tokens; up to 2,048 tokens a request"));
+  CHECK(contains(outcome.err,
+                 "512 blocks of 16 tokens in f32, 4MiB: 8,176 tokens; up to 2,048 tokens a request"));
   CHECK(contains(outcome.out, "\"prompt_tokens\":5,\"completion_tokens\":3"));
 }
 
