@@ -2,7 +2,7 @@
 """A Python that has what they need:
 
     python3 -m venv build/hf_torch
-    build/hf_torch/bin/pip install torch==2.4.1 transformers==4.56.2 accelerate gguf==0.19.0 'numpy<2'
+    build/hf_torch/bin/pip install torch==2.4.1 transformers==4.56.2 accelerate==1.15.0 gguf==0.19.0 'numpy<2'
 """
 import os
 

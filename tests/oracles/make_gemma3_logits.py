@@ -44,7 +44,7 @@ def number(value):
 def positions(rows):
     for row in rows:
         ids, logits, log_sum = largest(row)
-        yield {"ids": [int(i) for i in ids], "logits": [number(v) for v in logits], "log_sum": number(log_sum)}
+        yield {"ids": ids.tolist(), "logits": [number(v) for v in logits], "log_sum": number(log_sum)}
 
 
 def main():

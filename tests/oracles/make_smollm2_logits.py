@@ -45,9 +45,14 @@ def answer(model, tokenizer, question):
     message = [{"role": "user", "content": question}]
     prompt = tokenizer.apply_chat_template(message, add_generation_prompt=True)
     ids = torch.tensor([prompt])
+    how = {"do_sample": False, "max_new_tokens": LENGTH, "attention_mask": torch.ones_like(ids)}
     with torch.no_grad():
-        whole = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=LENGTH)
+        whole = model.generate(ids, **how)
     return {"prompt": prompt, "tokens": whole[0, len(prompt):].tolist()}
+
+
+def lines(rows):
+    return ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
 
 
 def main():
@@ -61,8 +66,7 @@ def main():
     answers = [answer(model, tokenizer, question) for question in texts["questions"]]
     np.concatenate([positions(model, ids) for ids in tokens]).tofile(os.path.join(HERE, "smollm2_logits.bin"))
     with open(os.path.join(HERE, "smollm2_logits.json"), "w") as file:
-        rows = [",\n".join(json.dumps(one, separators=(",", ":")) for one in many) for many in (tokens, answers)]
-        file.write(f'{{"tokens": [\n{rows[0]}\n],\n"answers": [\n{rows[1]}\n]}}\n')
+        file.write(f'{{"tokens": [\n{lines(tokens)}\n],\n"answers": [\n{lines(answers)}\n]}}\n')
     for question, one in zip(texts["questions"], answers):
         print(f"{question}\n{len(one['tokens'])} tokens: {tokenizer.decode(one['tokens'])}")
 

@@ -22,16 +22,13 @@ inline std::string smollm2_file() {
   return "";
 }
 
-// The GGUF file that tests/oracles/make_gemma3_logits.py says how to put together; empty when it is not
-// there.
+// The GGUF file that the test extras put together from PyPI packages; empty when it is not there.
 inline std::string gemma3_file() {
   namespace fs = std::filesystem;
   if (const char* named = std::getenv("SERVETWIN_GEMMA3")) return named;
   const fs::path file = fs::path(SERVETWIN_SOURCE_DIR) / "build/gemma3/gemma-3-270m-q4_k_m.gguf";
   if (fs::is_regular_file(file)) return file.string();
-  WARN(
-      "skipped: no Gemma 3 270M; tests/oracles/make_gemma3_logits.py says how to get it, or name it in "
-      "SERVETWIN_GEMMA3");
+  WARN("skipped: no Gemma 3 270M; `tools/setup --test-extras` fetches it, or name it in SERVETWIN_GEMMA3");
   return "";
 }
 
