@@ -249,7 +249,7 @@ ExitCode explain_request(const std::string& folder,
                          const ExplainOutput& output) {
   const Scenario scenario = scenario_of_run(folder);
   RequestWatch watch(request, step);
-  const std::unique_ptr<Rerun> rerun = simulate_again(scenario, true, {&watch});
+  const std::unique_ptr<Rerun> rerun = run_again(folder, scenario, {&watch});
   watch.watch(rerun->cluster());
   serve(rerun->cluster(), rerun->backend());
   if (!watch.spec()) {

@@ -183,16 +183,15 @@ Confirmation confirm_digests(const std::string& folder, Rerun& rerun) {
     return {std::nullopt, "note: the run was stopped before its end, so its digests cannot be compared\n"};
   }
   const RunDigests again = rerun.digests();
+  const char* how = summary.live ? "replayed" : "simulated again";
   if (again == summary.digests) {
-    return {true,
-            fmt::format("simulated again, every step by itself: same decisions ({}) and same times ({})\n",
-                        to_hex(again.decisions), to_hex(again.timeline))};
+    return {true, fmt::format("{}, every step by itself: same decisions ({}) and same times ({})\n", how,
+                              to_hex(again.decisions), to_hex(again.timeline))};
   }
-  return {false,
-          fmt::format("error: simulated again the run has digests {} and {}, not {} and {}: another build or "
-                      "changed files, so this is not what happened then\n",
-                      to_hex(again.decisions), to_hex(again.timeline), to_hex(summary.digests.decisions),
-                      to_hex(summary.digests.timeline))};
+  return {false, fmt::format("error: {} the run has digests {} and {}, not {} and {}: another build or "
+                             "changed files, so this is not what happened then\n",
+                             how, to_hex(again.decisions), to_hex(again.timeline),
+                             to_hex(summary.digests.decisions), to_hex(summary.digests.timeline))};
 }
 
 void Confirmation::print(const ExplainOutput& output) const {
@@ -210,7 +209,7 @@ ExitCode explain_step(const std::string& folder,
                                  scenario.spec().replicas));
   }
   StepWatch watch(replica, step);
-  const std::unique_ptr<Rerun> rerun = simulate_again(scenario, true, {&watch});
+  const std::unique_ptr<Rerun> rerun = run_again(folder, scenario, {&watch});
   watch.watch(rerun->cluster());
   serve(rerun->cluster(), rerun->backend());
   if (!watch.found()) {

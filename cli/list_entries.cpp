@@ -34,8 +34,8 @@ Entries plug_ins(const std::string& part = "") {
 
 Entries rules() {
   Entries all = plug_ins<WaitingOrder>("waiting_order");
-  for (const Entries& more :
-       {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"), plug_ins<VictimRule>("victim")}) {
+  for (const Entries& more : {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"),
+                              plug_ins<VictimRule>("victim"), plug_ins<PressureRule>("pressure")}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

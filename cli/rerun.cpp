@@ -16,11 +16,15 @@ namespace {
 
 class JournalRerun final : public Rerun {
  public:
-  JournalRerun(JournalReader& reader, std::vector<Observer*> observers)
+  JournalRerun(std::unique_ptr<JournalReader> reader, std::vector<Observer*> observers)
+      : JournalRerun(*reader, std::move(observers), true) {
+    own_reader_ = std::move(reader);
+  }
+  JournalRerun(JournalReader& reader, std::vector<Observer*> observers, bool plain = false)
       : reader_(reader),
         scenario_(parse_scenario(reader.header().scenario, reader.name())),
         cluster_(
-            config_of(scenario_),
+            config_of(scenario_, plain),
             [this] { return make_rules(spec().engine.rules, spec().engine.rule_parameters); },
             make_choice<Router>(spec().router, "name", "round_robin"),
             std::move(observers)),
@@ -39,14 +43,17 @@ class JournalRerun final : public Rerun {
   }
 
  private:
-  static ClusterConfig config_of(const Scenario& scenario) {
+  static ClusterConfig config_of(const Scenario& scenario, bool plain) {
+    EngineConfig engine = engine_config(scenario);
+    engine.plain_loop = plain;
     ClusterConfig config;
-    config.replicas.assign(static_cast<std::size_t>(scenario.spec().replicas), engine_config(scenario));
+    config.replicas.assign(static_cast<std::size_t>(scenario.spec().replicas), engine);
     return config;
   }
 
   const ScenarioSpec& spec() const { return scenario_.spec(); }
 
+  std::unique_ptr<JournalReader> own_reader_;  // or empty
   JournalReader& reader_;
   Scenario scenario_;
   Cluster cluster_;
@@ -123,6 +130,14 @@ std::unique_ptr<Rerun> simulate_again(const Scenario& scenario,
   return std::make_unique<ScenarioRerun>(scenario, plain, std::move(observers));
 }
 
+std::unique_ptr<Rerun> run_again(const std::string& folder,
+                                 const Scenario& scenario,
+                                 std::vector<Observer*> observers) {
+  if (!summary_of_run(folder).live) return simulate_again(scenario, true, std::move(observers));
+  return std::make_unique<JournalRerun>(std::make_unique<JournalReader>(journal_of(folder)),
+                                        std::move(observers));
+}
+
 Scenario scenario_of_run(const std::string& folder) {
   std::error_code failed;
   if (!std::filesystem::exists(folder, failed)) {
@@ -145,6 +160,9 @@ RunSummary summary_of_run(const std::string& folder) {
   summary.digests.decisions = digest_from(digests.value("decisions", nlohmann::json()), file);
   summary.digests.timeline = digest_from(digests.value("timeline", nlohmann::json()), file);
   summary.complete = json.value("complete", nlohmann::json()) == true;
+  const auto pointer = nlohmann::json::json_pointer("/provenance/cost_model");
+  summary.live = json.contains(pointer) && json[pointer].is_string() &&
+                 json[pointer].get<std::string>().rfind("live:", 0) == 0;
   return summary;
 }
 

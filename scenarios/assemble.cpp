@@ -95,11 +95,15 @@ EngineConfig engine_config(const Scenario& scenario) {
 void check_rules(const Scenario& scenario) {
   const EngineSpec& engine = scenario.spec().engine;
   const RuleSet rules = make_rules(engine.rules, engine.rule_parameters);
-  if (!rules.pressure->swaps() || engine.config.host_blocks.value > 0) return;
-  const ConfigNode* node = find_path(scenario.resolved, "spec.engine.rules.pressure");
-  throw ConfigError(Problem{"CFG202", node != nullptr ? node->place : SourcePlace{},
-                            "spec.engine.rules.pressure", "swaps, and there is no host tier to swap to",
-                            "give spec.engine.host_blocks, or pressure: recompute"});
+  const bool swaps = rules.pressure->swaps();
+  if (swaps == (engine.config.host_blocks.value > 0)) return;
+  const char* path = swaps ? "spec.engine.rules.pressure" : "spec.engine.host_blocks";
+  const ConfigNode* node = find_path(scenario.resolved, path);
+  throw ConfigError(Problem{"CFG202", node != nullptr ? node->place : SourcePlace{}, path,
+                            swaps ? "swaps, and there is no host tier to swap to"
+                                  : "are for requests swapped out, and the pressure rule never swaps",
+                            swaps ? "give spec.engine.host_blocks, or pressure: recompute"
+                                  : "write rules: {pressure: swap}, or leave host_blocks out"});
 }
 
 // Each device of a replica copies its share over its own link to the host.

@@ -25,6 +25,13 @@ TEST_CASE("live writes the files of simulate, and replay and parity confirm its 
   CHECK(replay.code == 0);
   CHECK(contains(replay.out, summary["digests"]["decisions"].get<std::string>()));
   CHECK_FALSE(contains(replay.out, "different"));
+  // explain tells of the live run, not of a simulation of its scenario.
+  for (const char* what : {"request 3", "step 5"}) {
+    const Outcome explained = ground.run(std::string("$S explain r ") + what);
+    CHECK(explained.code == 0);
+    CHECK(contains(explained.out, "replayed, every step by itself: same decisions"));
+    CHECK(contains(explained.out, summary["digests"]["timeline"].get<std::string>()));
+  }
   const Outcome parity = ground.run("$S parity r");
   CHECK(parity.code == 0);
   CHECK(contains(parity.out, "steps are equal"));

@@ -68,5 +68,17 @@ TEST_CASE("swapping without a host tier is refused where it is asked for") {
   }
 }
 
+TEST_CASE("a host tier that nothing uses is refused, and an unknown pressure rule has a place") {
+  CHECK_THROWS_AS(assemble(load_scenario("preemption", {{"engine.host_blocks=10"}, {}})), ConfigError);
+  try {
+    load_scenario("preemption", {{"engine.rules.pressure=swapp"}, {}});
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    CHECK(text.find("spec.engine.rules.pressure") != std::string::npos);
+    CHECK(text.find("did you mean swap?") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace servetwin
