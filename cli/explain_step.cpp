@@ -54,10 +54,17 @@ class StepWatch final : public Observer {
   StepId last_step_{0};
 };
 
-StepCost cost_of(const Scenario& scenario, const StepPlan& plan) {
+struct StepPrice {
+  StepCost cost;
+  Duration swap{};  // before the step
+};
+
+StepPrice price_of(const Scenario& scenario, const StepPlan& plan) {
   const RunParts parts = assemble(scenario);
   std::vector<PrefillRow> rows;
-  return parts.cost->step(step_input(plan, *parts.cost, rows));
+  const std::int64_t blocks = plan.shape.swap_out_blocks + plan.shape.swap_in_blocks;
+  return {parts.cost->step(step_input(plan, *parts.cost, rows)),
+          duration_from_ns(parts.sim.swap_block_ns * static_cast<double>(blocks))};
 }
 
 // The first lines, and how many there are more.
@@ -108,7 +115,14 @@ void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& term
       "step {} of replica {}: planned at {:.6f} s, ended at {:.6f} s; {} tokens of {} requests\n\n",
       raw(plan.step), raw(plan.replica), to_seconds(plan.time), to_seconds(watch.end()),
       format_grouped(plan.shape.tokens), plan.shape.sequences));
-  terminal.out(to_text(cost_of(scenario, plan)));
+  const StepPrice price = price_of(scenario, plan);
+  terminal.out(to_text(price.cost));
+  if (price.swap > Duration{0}) {
+    terminal.out(
+        fmt::format("before it {} KV blocks go to the host and {} come back: {:.3f} ms, {:.3f} ms in all\n",
+                    plan.shape.swap_out_blocks, plan.shape.swap_in_blocks, to_milliseconds(price.swap),
+                    to_milliseconds(price.swap + price.cost.total)));
+  }
   terminal.out("\nbatch:\n");
   print_lines(batch_lines(plan), terminal);
   terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n", plan.running - plan.shape.sequences,
@@ -118,7 +132,8 @@ void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& term
                            format_grouped(plan.free_blocks.value)));
 }
 
-Json cost_json(const StepCost& cost) {
+Json cost_json(const StepPrice& price) {
+  const StepCost& cost = price.cost;
   Json operations = Json::array();
   for (std::size_t i = 0; i < cost.ops.size(); ++i) {
     const OpCost& op = cost.ops[i];
@@ -130,7 +145,9 @@ Json cost_json(const StepCost& cost) {
                           {"bound", to_string(op.bound)},
                           {"evidence", to_string(op.evidence)}});
   }
-  return {{"total_ms", to_milliseconds(cost.total)}, {"operations", std::move(operations)}};
+  return {{"total_ms", to_milliseconds(price.swap + cost.total)},
+          {"swap_ms", to_milliseconds(price.swap)},
+          {"operations", std::move(operations)}};
 }
 
 Json batch_json(const StepPlan& plan) {
@@ -154,7 +171,7 @@ Json step_json(const StepWatch& watch, const Scenario& scenario, const std::opti
   out["planned_s"] = to_seconds(plan.time);
   out["ended_s"] = watch.end() == kTimeNever ? Json(nullptr) : Json(to_seconds(watch.end()));
   out["tokens"] = plan.shape.tokens;
-  out["cost"] = cost_json(cost_of(scenario, plan));
+  out["cost"] = cost_json(price_of(scenario, plan));
   out["batch"] = batch_json(plan);
   out["preempted"] = Json::array();
   for (const PlanEntry& entry : plan.entries) {

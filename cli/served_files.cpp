@@ -1,6 +1,8 @@
 // The writers of a run, without its report: that is what /metrics has.
 #include "cli/served_files.h"
 
+#include <filesystem>
+
 #include "scenarios/run_folder.h"
 
 namespace servetwin {
@@ -13,7 +15,9 @@ void ServedFiles::declare(Arguments& arguments) {
 
 std::vector<Observer*> ServedFiles::open(std::size_t num_replicas) {
   if (folder_.empty()) return {};
-  prepare_run_folder(folder_, force_);
+  // An earlier session's files go when this one has some of its own.
+  if (!force_) prepare_run_folder(folder_, false);
+  std::filesystem::create_directories(folder_);
   requests_ = std::make_unique<RequestsCsv>(path("requests.csv"), std::vector<std::string>{"default"});
   steps_ = std::make_unique<StepsCsv>(path("steps.csv"), num_replicas);
   TimelineWriter::Options options;
@@ -24,6 +28,7 @@ std::vector<Observer*> ServedFiles::open(std::size_t num_replicas) {
 
 std::vector<std::string> ServedFiles::commit() {
   if (folder_.empty()) return {};
+  if (force_) prepare_run_folder(folder_, true);
   requests_->commit();
   steps_->commit();
   timeline_->commit();

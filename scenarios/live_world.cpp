@@ -52,8 +52,9 @@ class LiveCheck {
     const Bytes memory = needed();
     if (memory > kMaxMemory) {
       add("spec.engine.num_blocks",
-          "weights and KV blocks take " + std::to_string(memory.value) + " bytes in f32",
-          "at most " + std::to_string(kMaxMemory.value) + "; set engine.num_blocks");
+          "weights and KV blocks, those of the host tier included, take " + std::to_string(memory.value) +
+              " bytes in f32",
+          "at most " + std::to_string(kMaxMemory.value) + "; set engine.num_blocks and host_blocks");
     }
     return std::move(problems_);
   }

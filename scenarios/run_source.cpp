@@ -8,6 +8,13 @@
 namespace servetwin {
 
 void RunSource::take(WorkloadItem& item) {
+  if (at_once_ > kMaxAtOnce) {
+    refuse("WKL005",
+           format_grouped(kMaxAtOnce) +
+               " answers in a row took no time and were followed by the next request "
+               "at once, so that time stands still",
+           "give think_time, or a cost model whose steps take time");
+  }
   inner_->take(item);
   RequestSpec& spec = item.spec;
   if (++in_system_ > kMaxInSystem) {
@@ -21,18 +28,15 @@ void RunSource::take(WorkloadItem& item) {
   if (listener_) listener_(spec);
 }
 
+// What it finds is refused by take(): here the core is in the middle of an event, which must be whole in the
+// journal.
 void RunSource::on_end(const RequestRecord& record) {
   --in_system_;
   inner_->on_end(record);
+  if (at_once_ > kMaxAtOnce || !inner_->reacts_to_ends()) return;
   if (record.arrival != record.end || inner_->next_arrival() != record.end) return;
   at_once_ = record.end == at_once_since_ ? at_once_ + 1 : 1;
   at_once_since_ = record.end;
-  if (at_once_ <= kMaxAtOnce || !inner_->reacts_to_ends()) return;
-  refuse("WKL005",
-         format_grouped(kMaxAtOnce) +
-             " answers in a row took no time and were followed by the next request "
-             "at once, so that time stands still",
-         "give think_time, or a cost model whose steps take time");
 }
 
 void RunSource::refuse(const char* code, std::string message, std::string remedy) const {

@@ -91,6 +91,7 @@ void ModelRunner::gather(const StepBatch& batch) {
 std::vector<RequestId> ModelRunner::run(const StepBatch& batch) {
   swap_out(batch.swap_outs);
   for (const BlockCopy& copy : batch.swap_ins) swap_in(copy);
+  for (const RequestId request : batch.resumed) host_.drop(request);  // the cache had all of it again
   gather(batch);
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
     Sequence& sequence = sequences_.at(batch.rows[row].request);

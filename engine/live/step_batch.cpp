@@ -61,6 +61,7 @@ StepBatch make_step_batch(const StepPlan& plan, const ReplicaCore& replica, cons
   batch.swap_outs = swap_outs_of(plan, blocks);
   for (const PlanEntry& entry : plan.entries) {
     if (entry.action == PlanAction::kSwapIn) batch.swap_ins.push_back(swap_in_of(entry, replica, blocks));
+    if (entry.action == PlanAction::kAdmit && entry.resumed) batch.resumed.push_back(entry.request);
   }
   batch.rows = plan.rows;
   batch.cu_seqlens.push_back(0);

@@ -22,6 +22,7 @@ struct StepBatch {
   StepId step{0};
   std::vector<BlockCopy> swap_outs;        // done first
   std::vector<BlockCopy> swap_ins;         // done next
+  std::vector<RequestId> resumed;          // after it they need no copy in the host tier
   std::vector<StepRow> rows;               // in running order
   std::vector<std::int32_t> cu_seqlens;    // rows + 1: where each row's tokens begin
   std::vector<std::int32_t> seq_lens;      // keys of each row after the step

@@ -135,11 +135,12 @@ TEST_CASE("traffic that no run comes to the end of is refused with place and rem
                "    lengths: {input: 8, output: 1}\n"
                "    duration: 1h\n");
   ground.write("step.csv", "step,duration_us\n*,0\n");
-  const Outcome still = ground.run(kGuarded + "simulate loop.yaml --out part");
+  const Outcome still = ground.run(kGuarded + "simulate loop.yaml --journal --out part");
   CHECK(still.code == 2);
   // What was served until then is kept.
   CHECK(ground.run("grep '\"complete\": false' part/summary.json").code == 0);
   CHECK(ground.run("[ $(wc -l < part/requests.csv) -gt 100000 ]").code == 0);
+  CHECK(ground.run("$S replay part").code == 0);
   CHECK(contains(still.err, "tiny.yaml:8"));
   CHECK(contains(still.err, "time stands still (give think_time"));
   CHECK(contains(still.err, "[WKL005]"));

@@ -52,6 +52,7 @@ const Setup kSetups[] = {
     {"plans that wait", "batching_delay: 2ms", ""},
     {"no prefix cache", "prefix_caching: false", ""},
     {"swap", "host_blocks: 60\n    rules: {pressure: swap}", ""},
+    {"swap to hardly any room", "host_blocks: 6\n    rules: {pressure: swap}", ""},
     {"swap to little room, two steps in flight",
      "preset: vllm-v1-async\n    host_blocks: 25\n    rules: {pressure: swap}", ""},
 };
