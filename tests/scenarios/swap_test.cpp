@@ -22,10 +22,9 @@ Scenario pressed(const std::string& link, const std::string& pressure) {
   REQUIRE(device.find(given) != std::string::npos);
   device.replace(device.find(given), given.size(), "host_link: " + link);
   std::ofstream(file) << device;
-  Scenario scenario =
-      load_scenario("preemption", {{"workload.duration=1min", "device=./" + file, "engine.host_blocks=4000",
-                                    "engine.rules.pressure=" + pressure, "workload.arrivals.rate=9/s"},
-                                   {}});
+  std::vector<std::string> set = {"workload.duration=1min", "device=./" + file, "workload.arrivals.rate=9/s"};
+  if (pressure == "swap") set.insert(set.end(), {"engine.host_blocks=4000", "engine.rules.pressure=swap"});
+  const Scenario scenario = load_scenario("preemption", {set, {}});
   std::filesystem::remove(file);
   return scenario;
 }
