@@ -58,7 +58,7 @@ void DecisionLog::finish() {
     Lane& at = lanes_[i];
     if (at.pending.empty()) continue;
     records_.push_back({static_cast<ReplicaId>(i), next(at.last_step), at.pending_time,
-                        "no step" + std::exchange(at.pending, {})});
+                        kNoStep + std::exchange(at.pending, {})});
   }
 }
 

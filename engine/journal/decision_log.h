@@ -19,6 +19,9 @@ struct DecisionRecord {
   std::string text{};
 };
 
+// How the text of what came after a replica's last step begins.
+inline constexpr const char* kNoStep = "no step";
+
 // Anything that gives records, those of one replica in order.
 class DecisionSource {
  public:
