@@ -6,6 +6,7 @@
 #include "engine/base/rng.h"
 #include "kernels/attention/paged_attention.h"
 #include "kernels/rotary/rotary.h"
+#include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
 namespace servetwin {
@@ -15,18 +16,6 @@ constexpr std::int64_t kDim = 6;
 constexpr std::int64_t kKeys = 150;  // three tiles
 constexpr std::int64_t kHeads = 4;
 constexpr std::int64_t kBlock = 4;
-
-std::vector<float> noise(std::uint64_t entity, std::int64_t size) {
-  std::vector<float> values;
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(size); ++i) {
-    values.push_back(static_cast<float>(2.0 * draw_unit({9, Stream::kTest, entity}, i) - 1.0));
-  }
-  return values;
-}
-
-double at(const std::vector<float>& values, std::int64_t i) {
-  return static_cast<double>(values[static_cast<std::size_t>(i)]);
-}
 
 // One KV head, keys in the order of their slots.
 struct Bench {

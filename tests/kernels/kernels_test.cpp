@@ -13,22 +13,11 @@
 #include "kernels/norm/rms_norm.h"
 #include "kernels/rotary/rotary.h"
 #include "kernels/thread_team.h"
+#include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
 namespace servetwin {
 namespace {
-
-std::vector<float> noise(std::uint64_t entity, std::int64_t size) {
-  std::vector<float> values;
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(size); ++i) {
-    values.push_back(static_cast<float>(2.0 * draw_unit({9, Stream::kTest, entity}, i) - 1.0));
-  }
-  return values;
-}
-
-double at(const std::vector<float>& values, std::int64_t i) {
-  return static_cast<double>(values[static_cast<std::size_t>(i)]);
-}
 
 WeightMatrix f32_view(const std::vector<float>& values, std::int64_t columns) {
   const auto rows = static_cast<std::int64_t>(values.size()) / columns;

@@ -14,18 +14,11 @@
 #include "kernels/attention/paged_attention.h"
 #include "kernels/gemm/gemm_cost.h"
 #include "kernels/vectors/dispatch.h"
+#include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
 namespace servetwin {
 namespace {
-
-std::vector<float> noise(std::uint64_t entity, std::int64_t size) {
-  std::vector<float> values;
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(size); ++i) {
-    values.push_back(static_cast<float>(2.0 * draw_unit({7, Stream::kTest, entity}, i) - 1.0));
-  }
-  return values;
-}
 
 // Bits in two's complement order of a small float: what is next to a value is one more or less.
 float e4m3_to_float(std::uint8_t bits) {

@@ -60,6 +60,18 @@ StoredMatrix blocks(DType type, std::int64_t rows, std::int64_t columns, std::ui
   return matrix;
 }
 
+template <class Action>
+void for_each_matrix(ModelWeights& weights, const Action& action) {
+  action(weights.embedding);
+  action(weights.head);
+  for (LayerWeights& layer : weights.layers) {
+    for (StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate,
+                                 &layer.dense.up, &layer.dense.down}) {
+      action(*matrix);
+    }
+  }
+}
+
 ModelWeights with_blocks(DType type) {
   ModelWeights weights = random_weights(tiny(), 3);
   std::uint64_t entity = 20;
@@ -68,14 +80,7 @@ ModelWeights with_blocks(DType type) {
       matrix = blocks(type, matrix.rows, matrix.columns, ++entity);
     }
   };
-  replace(weights.embedding);
-  replace(weights.head);
-  for (LayerWeights& layer : weights.layers) {
-    for (StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate,
-                                 &layer.dense.up, &layer.dense.down}) {
-      replace(*matrix);
-    }
-  }
+  for_each_matrix(weights, replace);
   return weights;
 }
 
@@ -83,14 +88,7 @@ ModelWeights in_f32(ModelWeights weights) {
   const auto replace = [](StoredMatrix& matrix) {
     matrix = f32_matrix(matrix.rows, matrix.columns, floats_of(matrix));
   };
-  replace(weights.embedding);
-  replace(weights.head);
-  for (LayerWeights& layer : weights.layers) {
-    for (StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.dense.gate,
-                                 &layer.dense.up, &layer.dense.down}) {
-      replace(*matrix);
-    }
-  }
+  for_each_matrix(weights, replace);
   return weights;
 }
 
