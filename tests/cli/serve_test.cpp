@@ -36,6 +36,26 @@ TEST_CASE("a served session leaves its requests, steps and timeline, simulated o
     for (const auto& event : timeline["traceEvents"]) begun += event.value("ph", "") == "b" ? 1 : 0;
     CHECK(begun >= 2);                           // a span for each request
     CHECK(ground.run(session(what)).code != 0);  // the folder holds a session already
+    // A session that cannot begin leaves it alone.
+    CHECK(ground
+              .run(std::string("$S serve ") + what +
+                   " --host 203.0.113.1 --allow-remote --port 0 --out d --force")
+              .code == 4);
+    CHECK(ground.read("d/requests.csv") == requests);
+  }
+}
+
+TEST_CASE("files that a run has begun, and the tokens of a live one, are another run's files") {
+  const Playground ground;
+  write_tiny(ground);
+  for (const char* name : {"requests.csv.partial", "tokens.jsonl"}) {
+    CAPTURE(name);
+    CHECK(ground.run(std::string("rm -rf d && mkdir d && touch d/") + name).code == 0);
+    const Outcome refused = ground.run("$S simulate tiny.yaml --out d");
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "[CFG301]"));
+    CHECK(ground.run("$S simulate tiny.yaml --out d --force").code == 0);
+    CHECK_FALSE(ground.has(std::string("d/") + name));
   }
 }
 
