@@ -84,6 +84,11 @@ std::uint64_t name_of_draws(const CompletionRequest& request) {
   return digest.value();
 }
 
+std::int64_t characters_begun(std::string_view bytes) {
+  const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; };
+  return std::count_if(bytes.begin(), bytes.end(), begins);
+}
+
 }  // namespace
 
 // Nobody but clients.
@@ -178,9 +183,10 @@ bool LiveEngine::submit(RequestId id, CompletionRequest request) {
   submission.sampling = std::move(request.sampling);
   submission.sampling.eos_ids = text_.ends();
   submission.listener = [this](const OutputToken& output) { return hear(output); };
+  const bool reports = submission.sampling.logprobs >= 0;
   const std::lock_guard lock(mutex_);
   if (!backend_->post(std::move(submission))) return false;
-  answers_.emplace(id, Answer{Detokenizer(text_.tokenizer(), std::move(words)), 0});
+  answers_.emplace(id, Answer{Detokenizer(text_.tokenizer(), std::move(words)), 0, reports});
   return true;
 }
 
@@ -193,8 +199,26 @@ bool LiveEngine::hear(const OutputToken& output) {
   if (output.index < answer.told) return answer.detokenizer.stopped() && output.index + 1 == answer.told;
   CHECK_INVARIANT(output.index == answer.told, raw(output.request), output.index, answer.told);
   ++answer.told;
-  listener_.append(output.request, answer.detokenizer.feed(output.sampled.token), answer.told);
+  TokenReports reports;
+  if (answer.reports) reports.push_back(report(answer, output.sampled));
+  listener_.append(output.request, answer.detokenizer.feed(output.sampled.token), answer.told,
+                   std::move(reports));
   return answer.detokenizer.stopped();
+}
+
+NamedLogprob LiveEngine::named(TokenId token, float logprob) const {
+  NamedLogprob named{token, std::nullopt, logprob};
+  const TokenPiece* piece = text_.tokenizer().piece(token);
+  if (piece != nullptr && !piece->bytes.empty()) named.bytes = piece->bytes;
+  return named;
+}
+
+TokenReport LiveEngine::report(Answer& answer, const SampledToken& sampled) const {
+  TokenReport report{named(sampled.token, sampled.logprob), {}, answer.characters};
+  for (const TokenLogprob& one : sampled.top) report.top.push_back(named(one.token, one.logprob));
+  const TokenPiece* piece = text_.tokenizer().piece(sampled.token);
+  if (piece != nullptr && !piece->special) answer.characters += characters_begun(piece->bytes);
+  return report;
 }
 
 void LiveEngine::on_end(const RequestRecord& record) {
@@ -204,7 +228,7 @@ void LiveEngine::on_end(const RequestRecord& record) {
   Detokenizer& detokenizer = found->second.detokenizer;
   const bool stopped = detokenizer.stopped() && is_finished(record.end_state);
   const std::string rest = detokenizer.stopped() ? "" : detokenizer.finish();
-  if (!rest.empty()) listener_.append(record.id, rest, record.outputs.value);
+  if (!rest.empty()) listener_.append(record.id, rest, record.outputs.value, {});
   listener_.end(record.id, {stopped ? EndState::kStop : record.end_state, record.end_reason, record.outputs,
                             record.cached});
   answers_.erase(found);
@@ -217,7 +241,7 @@ bool LiveEngine::scrape(RequestId id) {
 void LiveEngine::answer_scrape(RequestId ticket, Time now) {
   recorder_.finish(now, RunState::kInterrupted);
   const ServerLabels labels{card_.id, card_.max_model_len, options_.engine.block_size};
-  listener_.append(ticket, prometheus_text(recorder_, labels), 0);
+  listener_.append(ticket, prometheus_text(recorder_, labels), 0, {});
   listener_.end(ticket, {});
 }
 

@@ -59,10 +59,14 @@ class LiveEngine final : public CompletionEngine, private Observer {
   struct Answer {
     Detokenizer detokenizer;
     std::int64_t told = 0;  // tokens
+    bool reports = false;   // log-probabilities
+    std::int64_t characters = 0;
   };
 
   void on_end(const RequestRecord& record) override;
   bool hear(const OutputToken& output);
+  NamedLogprob named(TokenId token, float logprob) const;
+  TokenReport report(Answer& answer, const SampledToken& sampled) const;
   void answer_scrape(RequestId ticket, Time now);
 
   LiveEngineOptions options_;

@@ -125,7 +125,7 @@ std::string SimulatedEngine::tell(Telling& telling, std::int64_t outputs) {
 void SimulatedEngine::on_outputs(RequestId request, std::int64_t outputs) {
   const std::lock_guard lock(mutex_);
   Telling& telling = tellings_.at(request);
-  if (outputs > telling.told) listener_.append(request, tell(telling, outputs), outputs);
+  if (outputs > telling.told) listener_.append(request, tell(telling, outputs), outputs, {});
 }
 
 void SimulatedEngine::on_end(const RequestRecord& record) {
@@ -135,7 +135,7 @@ void SimulatedEngine::on_end(const RequestRecord& record) {
   Telling& telling = found->second;
   std::string text = tell(telling, record.outputs.value);
   if (telling.stops && !telling.stops->matched()) text += telling.stops->finish();
-  if (!text.empty()) listener_.append(record.id, text, record.outputs.value);
+  if (!text.empty()) listener_.append(record.id, text, record.outputs.value, {});
   // The token that completes a stop string may be the last one that was allowed.
   const bool stopped = telling.stops && telling.stops->matched() && is_finished(record.end_state);
   listener_.end(record.id, {stopped ? EndState::kStop : record.end_state, record.end_reason, record.outputs,
@@ -146,7 +146,7 @@ void SimulatedEngine::on_end(const RequestRecord& record) {
 void SimulatedEngine::on_question(RequestId ticket, Time now) {
   recorder_.finish(now, RunState::kInterrupted);
   const ServerLabels labels{card_.id, card_.max_model_len, scenario_.spec().engine.config.block_size};
-  listener_.append(ticket, prometheus_text(recorder_, labels), 0);
+  listener_.append(ticket, prometheus_text(recorder_, labels), 0, {});
   listener_.end(ticket, {});
 }
 

@@ -97,12 +97,12 @@ TEST_CASE("a slow reader gets merged deltas, and all of the text") {
   AnswerBoard board;
   int wakes = 0;
   board.open(RequestId{1}, [&] { ++wakes; });
-  for (int i = 1; i <= 1000; ++i) board.append(RequestId{1}, "ab", i);
+  for (int i = 1; i <= 1000; ++i) board.append(RequestId{1}, "ab", i, {});
   CHECK(wakes == 1);
   const AnswerDelta delta = board.take(RequestId{1});
   CHECK(delta.text.size() == 2000);
   CHECK(delta.tokens == 1000);
-  board.append(RequestId{1}, "c", 1001);
+  board.append(RequestId{1}, "c", 1001, {});
   CHECK(wakes == 2);
   CHECK(board.take(RequestId{1}).text == "c");
 

@@ -1,96 +1,10 @@
 // If these fail, clients of a real model get other text than it generated, or their sampling parameters, stop
 // strings, token ids or cancellations mean something else.
-#include "scenarios/live_engine.h"
-
-#include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "engine/live/http/http_server.h"
-#include "engine/live/http/openai_api.h"
+#include "tests/http/live_rig.h"
 #include "tests/http/server_rig.h"
-#include "tests/support/catch.h"
-#include "tests/support/tiny_checkpoint.h"
 
 namespace servetwin::test {
 namespace {
-
-using Json = nlohmann::json;
-
-constexpr const char* kTemplate =
-    R"({"bos_token": "<s>", "eos_token": "</s>", "chat_template":
-        "{% for m in messages %}<|im_start|>{{m.role}}\n{{m.content}}<|im_end|>{% endfor %}<|im_start|>"})";
-
-ModelSpec model_spec() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
-  spec.layers = 2;
-  spec.hidden = 32;
-  spec.heads = 4;
-  spec.kv_heads = 2;
-  spec.head_dim = 8;
-  spec.intermediate = 48;
-  spec.vocab = 454;
-  spec.max_position = 1024;
-  return spec;
-}
-
-// A random model with a small trained tokenizer, behind a server.
-class LiveRig {
- public:
-  explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate)
-      : folder_(name, model_spec(), random_weights(model_spec(), 7)) {
-    std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/tokenizers/smollm.json");
-    std::ostringstream text;
-    text << in.rdbuf();
-    folder_.write("tokenizer.json", text.str());
-    folder_.write("tokenizer_config.json", tokenizer_config);
-    LiveEngineOptions options;
-    options.model = folder_.path();
-    options.name = "M";
-    options.engine.num_blocks = Blocks{200};
-    options.engine.max_num_seqs = 8;
-    options.engine.max_num_batched_tokens = Tokens{64};
-    engine_ = std::make_unique<LiveEngine>(options, board_);
-    api_ = std::make_unique<OpenAiApi>(*engine_, board_, ApiOptions{});
-    HttpServerOptions server;
-    server.port = 0;
-    server_ = std::make_unique<HttpServer>(*api_, server);
-  }
-
-  std::uint16_t port() const { return server_->port(); }
-  Reply ask(const std::string& path, const Json& body) const {
-    HttpClient client(port());
-    client.send(post(path, body.dump()));
-    return client.reply();
-  }
-  Json answer(const std::string& path, const Json& body) const {
-    const Reply reply = ask(path, body);
-    INFO(reply.body);
-    REQUIRE(reply.status == 200);
-    return Json::parse(reply.body);
-  }
-  std::string text(const Json& body) const { return answer("/v1/completions", body)["choices"][0]["text"]; }
-  std::string metrics() const {
-    HttpClient client(port());
-    client.send(get("/metrics"));
-    return client.reply().body;
-  }
-
- private:
-  TinyCheckpoint folder_;
-  AnswerBoard board_;
-  std::unique_ptr<LiveEngine> engine_;
-  std::unique_ptr<OpenAiApi> api_;
-  std::unique_ptr<HttpServer> server_;
-};
-
-Json call(const std::string& prompt, std::int64_t max_tokens, const Json& more = Json::object()) {
-  Json body{{"model", "M"}, {"prompt", prompt}, {"max_tokens", max_tokens}, {"temperature", 0}};
-  body.update(more);
-  return body;
-}
 
 struct Streamed {
   std::string text;
@@ -118,7 +32,7 @@ Streamed streamed(const LiveRig& rig, Json body) {
 
 TEST_CASE("a real model's streamed answer is its answer, greedy, drawn, penalised or stopped") {
   const LiveRig rig("stream");
-  const std::string open = rig.text(call("Once upon", 40));
+  const std::string open = rig.text(text_call("Once upon", 40));
   REQUIRE(open.size() > 12);
   const std::string stop = open.substr(open.size() / 2, 3);
   for (const Json& more :
@@ -128,8 +42,8 @@ TEST_CASE("a real model's streamed answer is its answer, greedy, drawn, penalise
         Json{{"stop", stop}},
         Json{{"stop", {stop}}, {"include_stop_str_in_output", true}, {"min_tokens", 3}}}) {
     CAPTURE(more.dump());
-    const Json whole = rig.answer("/v1/completions", call("Once upon", 40, more));
-    const Streamed stream = streamed(rig, call("Once upon", 40, more));
+    const Json whole = rig.answer("/v1/completions", text_call("Once upon", 40, more));
+    const Streamed stream = streamed(rig, text_call("Once upon", 40, more));
     CHECK(stream.text == whole["choices"][0]["text"]);
     CHECK(stream.finish == whole["choices"][0]["finish_reason"]);
     CHECK(stream.usage["completion_tokens"] == whole["usage"]["completion_tokens"]);
@@ -138,10 +52,10 @@ TEST_CASE("a real model's streamed answer is its answer, greedy, drawn, penalise
 
 TEST_CASE("a stop string ends the model's own answer before it, and no token after it is computed") {
   const LiveRig rig("stop");
-  const Json open = rig.answer("/v1/completions", call("Once upon", 40));
+  const Json open = rig.answer("/v1/completions", text_call("Once upon", 40));
   const std::string text = open["choices"][0]["text"];
   const std::string stop = text.substr(text.size() / 2, 3);
-  const Json stopped = rig.answer("/v1/completions", call("Once upon", 40, {{"stop", stop}}));
+  const Json stopped = rig.answer("/v1/completions", text_call("Once upon", 40, {{"stop", stop}}));
   CHECK(stopped["choices"][0]["text"] == text.substr(0, text.find(stop)));
   CHECK(stopped["choices"][0]["finish_reason"] == "stop");
   CHECK(stopped["usage"]["completion_tokens"] < open["usage"]["completion_tokens"]);
@@ -156,11 +70,11 @@ TEST_CASE("tokenize gives the ids that a prompt has, and detokenize its text") {
   CHECK(tokens["count"] == tokens["tokens"].size());
   CHECK(tokens["max_model_len"] == 1024);
   CHECK(rig.answer("/detokenize", {{"model", "M"}, {"tokens", tokens["tokens"]}})["prompt"] == text);
-  Json by_ids = call("", 12);
+  Json by_ids = text_call("", 12);
   by_ids["prompt"] = tokens["tokens"];
   const Json answer = rig.answer("/v1/completions", by_ids);
   CHECK(answer["usage"]["prompt_tokens"] == tokens["count"]);
-  CHECK(answer["choices"] == rig.answer("/v1/completions", call(text, 12))["choices"]);
+  CHECK(answer["choices"] == rig.answer("/v1/completions", text_call(text, 12))["choices"]);
 }
 
 TEST_CASE("a conversation becomes a prompt by the model's template, and is found again in the prefix cache") {
@@ -169,7 +83,7 @@ TEST_CASE("a conversation becomes a prompt by the model's template, and is found
   const Json messages{{{"role", "user"}, {"content", question}}};
   const Json chat{{"model", "M"}, {"messages", messages}, {"max_tokens", 4}, {"temperature", 0}};
   const Json first = rig.answer("/v1/chat/completions", chat);
-  const Json plain = call("<|im_start|>user\n" + question + "<|im_end|><|im_start|>", 4);
+  const Json plain = text_call("<|im_start|>user\n" + question + "<|im_end|><|im_start|>", 4);
   const Json second = rig.answer("/v1/completions", plain);
   CHECK(first["choices"][0]["message"]["content"] == second["choices"][0]["text"]);
   CHECK(first["usage"]["prompt_tokens"] ==
@@ -183,14 +97,15 @@ TEST_CASE("with a seed the same call has the same answer, without one each call 
   const LiveRig rig("seed");
   const Json drawn{{"temperature", 1}};
   const Json seeded{{"temperature", 1}, {"seed", 3}};
-  CHECK(rig.text(call("Tell", 30, seeded)) == rig.text(call("Tell", 30, seeded)));
-  CHECK(rig.text(call("Tell", 30, seeded)) != rig.text(call("Tell", 30, {{"temperature", 1}, {"seed", 4}})));
-  CHECK(rig.text(call("Tell", 30, drawn)) != rig.text(call("Tell", 30, drawn)));
+  CHECK(rig.text(text_call("Tell", 30, seeded)) == rig.text(text_call("Tell", 30, seeded)));
+  CHECK(rig.text(text_call("Tell", 30, seeded)) !=
+        rig.text(text_call("Tell", 30, {{"temperature", 1}, {"seed", 4}})));
+  CHECK(rig.text(text_call("Tell", 30, drawn)) != rig.text(text_call("Tell", 30, drawn)));
 }
 
 TEST_CASE("what can be no prompt of the model is refused and the server goes on") {
   const LiveRig rig("refused", R"({"eos_token": "</s>"})");
-  Json ids = call("", 4);
+  Json ids = text_call("", 4);
   ids["prompt"] = {1, 454};
   CHECK(rig.ask("/v1/completions", ids).status == 400);
   const Json chat{{"model", "M"}, {"messages", {{{"role", "user"}, {"content", "Hi"}}}}};
@@ -199,7 +114,7 @@ TEST_CASE("what can be no prompt of the model is refused and the server goes on"
   CHECK(Json::parse(refused.body)["error"]["code"] == "no_chat_template");
   CHECK(rig.ask("/tokenize", {{"model", "M"}}).status == 400);
   CHECK(rig.ask("/detokenize", {{"model", "M"}, {"tokens", "x"}}).status == 400);
-  CHECK(rig.answer("/v1/completions", call("Hi", 2))["usage"]["completion_tokens"] == 2);
+  CHECK(rig.answer("/v1/completions", text_call("Hi", 2))["usage"]["completion_tokens"] == 2);
 }
 
 TEST_CASE("a client that leaves takes its request with it") {
@@ -207,7 +122,8 @@ TEST_CASE("a client that leaves takes its request with it") {
   const std::string running = "vllm:num_requests_running{model_name=\"M\",engine=\"0\"} ";
   {
     HttpClient client(rig.port());
-    client.send(post("/v1/completions", call("Long", 900, {{"stream", true}, {"ignore_eos", true}}).dump()));
+    client.send(
+        post("/v1/completions", text_call("Long", 900, {{"stream", true}, {"ignore_eos", true}}).dump()));
     REQUIRE(!client.some(200).empty());
     CHECK(rig.metrics().find(running + "1") != std::string::npos);
   }

@@ -1,6 +1,8 @@
 // A map under a lock.
 #include "engine/live/http/answer_board.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -22,8 +24,10 @@ AnswerDelta AnswerBoard::take(RequestId id) {
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_.at(id);
   slot.woken = false;
-  AnswerDelta taken = slot.delta;
-  slot.delta.text.clear();
+  AnswerDelta taken;
+  std::swap(taken, slot.delta);
+  slot.delta.tokens = taken.tokens;
+  slot.delta.end = taken.end;
   return taken;
 }
 
@@ -32,12 +36,17 @@ std::size_t AnswerBoard::size() const {
   return slots_.size();
 }
 
-void AnswerBoard::append(RequestId request, std::string_view text, std::int64_t tokens) {
+void AnswerBoard::append(RequestId request,
+                         std::string_view text,
+                         std::int64_t tokens,
+                         TokenReports reports) {
   const std::lock_guard lock(mutex_);
   const auto found = slots_.find(request);
   if (found == slots_.end()) return;
-  found->second.delta.text += text;
-  found->second.delta.tokens = tokens;
+  AnswerDelta& delta = found->second.delta;
+  delta.text += text;
+  delta.tokens = tokens;
+  std::move(reports.begin(), reports.end(), std::back_inserter(delta.reports));
   wake(found->second);
 }
 

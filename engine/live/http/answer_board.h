@@ -16,6 +16,7 @@ namespace servetwin {
 struct AnswerDelta {
   std::string text;
   std::int64_t tokens = 0;       // so far
+  TokenReports reports;          // of the tokens that came
   std::optional<AnswerEnd> end;  // nothing follows
 };
 
@@ -32,7 +33,7 @@ class AnswerBoard final : public AnswerListener {
   // Open slots.
   std::size_t size() const;
 
-  void append(RequestId request, std::string_view text, std::int64_t tokens) override;
+  void append(RequestId request, std::string_view text, std::int64_t tokens, TokenReports reports) override;
   void end(RequestId request, const AnswerEnd& end) override;
 
  private:

@@ -60,6 +60,10 @@ class CallReader {
     if (call_.sampling.min_tokens > call_.max_tokens.value_or(limits_.max_tokens)) {
       refuse("min_tokens", "min_tokens is above max_tokens");
     }
+    if (call_.sampling.logprobs < 0 && top_logprobs_) {
+      refuse("top_logprobs", "top_logprobs goes only with logprobs: true");
+    }
+    if (top_logprobs_) call_.sampling.logprobs = *top_logprobs_;
     if (body.contains("stream_options") && !body.at("stream_options").is_null() && !call_.stream) {
       refuse("stream_options", "stream_options goes only with stream: true; usage is in every body anyway");
     }
@@ -180,6 +184,17 @@ class CallReader {
         whole(v, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
   }
   void cache_salt(const Json& v) { call_.cache_salt = text(v); }
+  // A truth value for chats, the number of the most likely for texts.
+  void logprobs(const Json& v) {
+    if (call_.kind == CallKind::kText) {
+      call_.sampling.logprobs = static_cast<std::int32_t>(whole(v, 0, limits_.max_text_logprobs));
+    } else if (truth(v)) {
+      call_.sampling.logprobs = 0;
+    }
+  }
+  void top_logprobs(const Json& v) {
+    top_logprobs_ = static_cast<std::int32_t>(whole(v, 0, limits_.max_chat_logprobs));
+  }
   void framed(const Json& v) { call_.framed = truth(v); }
   void ignored_text(const Json& v) { static_cast<void>(text(v)); }
   // Clients state these defaults; anything else would be work that is not done.
@@ -290,6 +305,7 @@ class CallReader {
   CompletionCall& call_;
   const ApiLimits& limits_;
   std::string name_;  // of the field being read
+  std::optional<std::int32_t> top_logprobs_;
 };
 
 const std::map<std::string, CallReader::Field>& CallReader::fields() {
@@ -321,7 +337,8 @@ const std::map<std::string, CallReader::Field>& CallReader::fields() {
       {"priority", {&R::priority}},
       {"cache_salt", {&R::cache_salt}},
       {"user", {&R::ignored_text}},
-      {"logprobs", {&R::only_false, kChat}},
+      {"logprobs", {&R::logprobs}},
+      {"top_logprobs", {&R::top_logprobs, kChat}},
       {"echo", {&R::only_false, kText}},
       {"response_format", {&R::response_format, kChat}},
   };

@@ -40,6 +40,8 @@ struct ApiLimits {
   std::size_t max_stops = 4;
   std::size_t max_stop_bytes = 64;
   std::size_t max_messages = 4096;
+  std::int64_t max_chat_logprobs = 20;  // of the most likely tokens
+  std::int64_t max_text_logprobs = 5;
 };
 
 enum class CallKind : std::uint8_t { kChat, kText, kTokenize, kDetokenize };

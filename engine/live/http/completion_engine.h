@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -51,12 +52,31 @@ struct AnswerEnd {
   Tokens cached{};
 };
 
+struct NamedLogprob {
+  TokenId token = 0;
+  std::optional<std::string> bytes{};  // of its text; nothing for an id that says nothing
+  float logprob = 0;                   // of the model itself, before penalties and temperature
+};
+
+// A token of an answer whose call asked for log-probabilities.
+struct TokenReport {
+  NamedLogprob chosen;
+  std::vector<NamedLogprob> top{};  // the most likely, best first
+  std::int64_t offset = 0;          // characters of the answer that began before it
+};
+
+using TokenReports = std::vector<TokenReport>;
+
 // Who is told of answers, on the engine's threads.
 class AnswerListener {
  public:
   virtual ~AnswerListener() = default;
-  // The next piece of the text; `tokens` have been generated so far.
-  virtual void append(RequestId request, std::string_view text, std::int64_t tokens) = 0;
+  // The next piece of the text; `tokens` have been generated so far. Where the call asked for
+  // log-probabilities, each of them is reported once.
+  virtual void append(RequestId request,
+                      std::string_view text,
+                      std::int64_t tokens,
+                      TokenReports reports) = 0;
   virtual void end(RequestId request, const AnswerEnd& end) = 0;
 };
 

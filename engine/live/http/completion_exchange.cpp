@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/digest.h"
@@ -93,6 +94,7 @@ void CompletionExchange::collect() {
     if (choice.end) continue;
     AnswerDelta delta = board_.take(choice.id);
     choice.text += delta.text;
+    std::move(delta.reports.begin(), delta.reports.end(), std::back_inserter(choice.reports));
     choice.tokens = delta.tokens;
     choice.end = delta.end;
     if (choice.end) finish_reason_ = finish_reason(choice.end->state);
@@ -145,7 +147,7 @@ HttpPart CompletionExchange::whole() {
   if (!all_ended()) return part;
   std::vector<WholeChoice> choices;
   for (Choice& choice : choices_) {
-    choices.push_back({std::move(choice.text), finish_reason(choice.end->state)});
+    choices.push_back({std::move(choice.text), finish_reason(choice.end->state), take_reports(choice)});
   }
   part.head = HttpHead{};
   part.body = whole_answer(label_, choices, usage());
@@ -170,18 +172,24 @@ HttpPart CompletionExchange::stream() {
 
 void CompletionExchange::stream_choice(std::size_t index, std::string& out) {
   Choice& choice = choices_[index];
-  if (choice.closed || (choice.text.empty() && !choice.end)) return;
+  const bool has_more = !choice.text.empty() || !choice.reports.empty();
+  if (choice.closed || (!has_more && !choice.end)) return;
+  const auto number = static_cast<std::int64_t>(index);
   if (!std::exchange(choice.opened, true) && call_.kind == CallKind::kChat) {
-    out += chunk(index, "", "", true);
+    out += chunk({number, true, "", ""});
   }
-  if (!choice.text.empty()) out += chunk(index, std::exchange(choice.text, {}), "", false);
+  if (has_more) out += chunk({number, false, std::exchange(choice.text, {}), "", take_reports(choice)});
   if (!choice.end) return;
-  out += chunk(index, "", finish_reason(choice.end->state), false);
+  out += chunk({number, false, "", finish_reason(choice.end->state)});
   choice.closed = true;
 }
 
-std::string CompletionExchange::chunk(std::size_t index, std::string text, std::string finish, bool opens) {
-  const ChunkDelta delta{static_cast<std::int64_t>(index), opens, std::move(text), std::move(finish)};
+std::optional<TokenReports> CompletionExchange::take_reports(Choice& choice) const {
+  if (call_.sampling.logprobs < 0) return std::nullopt;
+  return std::exchange(choice.reports, {});
+}
+
+std::string CompletionExchange::chunk(const ChunkDelta& delta) const {
   if (!call_.continuous_usage) return chunk_event(label_, delta, nullptr);
   const Usage now = usage();
   return chunk_event(label_, delta, &now);

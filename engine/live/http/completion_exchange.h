@@ -34,6 +34,7 @@ class CompletionExchange final : public HttpExchange {
     bool opened = false;  // its first chunk was sent
     std::int64_t tokens = 0;
     std::string text;  // not sent
+    TokenReports reports;
     std::optional<AnswerEnd> end;
     bool closed = false;  // its last chunk was sent
   };
@@ -48,7 +49,9 @@ class CompletionExchange final : public HttpExchange {
   HttpPart whole();
   HttpPart stream();
   void stream_choice(std::size_t index, std::string& out);
-  std::string chunk(std::size_t index, std::string text, std::string finish, bool opens);
+  std::string chunk(const ChunkDelta& delta) const;
+  // What was reported and not sent; nothing where the call did not ask.
+  std::optional<TokenReports> take_reports(Choice& choice) const;
 
   CompletionEngine& engine_;
   AnswerBoard& board_;

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/models/tokenizer/utf8.h"
+
 namespace servetwin {
 namespace {
 
@@ -23,6 +25,69 @@ Json usage_object(const Usage& usage) {
           {"completion_tokens", usage.completion},
           {"total_tokens", usage.prompt + usage.completion},
           {"prompt_tokens_details", {{"cached_tokens", usage.cached}}}};
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const Utf8Step step = next_utf8(bytes);
+    if (!step.valid) return false;
+    bytes.remove_prefix(step.length);
+  }
+  return true;
+}
+
+// Part of a character is written byte by byte, with a mark before it where no other field has the bytes.
+std::string token_name(const NamedLogprob& one, const char* mark) {
+  if (!one.bytes) return "token_id:" + std::to_string(one.token);
+  if (is_utf8(*one.bytes)) return *one.bytes;
+  std::string name = mark;
+  for (const char byte : *one.bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    name += {'\\', 'x', kDigits[value >> 4U], kDigits[value & 15U]};
+  }
+  return name;
+}
+
+Json chat_logprob(const NamedLogprob& one) {
+  Json bytes;
+  if (one.bytes) bytes = std::vector<unsigned char>(one.bytes->begin(), one.bytes->end());
+  return {{"token", token_name(one, "")}, {"logprob", one.logprob}, {"bytes", bytes}};
+}
+
+Json chat_logprobs(const TokenReports& reports) {
+  Json content = Json::array();
+  for (const TokenReport& report : reports) {
+    Json one = chat_logprob(report.chosen);
+    one["top_logprobs"] = Json::array();
+    for (const NamedLogprob& other : report.top) one["top_logprobs"].push_back(chat_logprob(other));
+    content.push_back(std::move(one));
+  }
+  return {{"content", content}, {"refusal", nullptr}};
+}
+
+// Of equal names the first, which is the more likely, stays.
+Json text_logprobs(const TokenReports& reports) {
+  constexpr const char* kMark = "bytes:";
+  Json lists{{"tokens", Json::array()},
+             {"token_logprobs", Json::array()},
+             {"top_logprobs", Json::array()},
+             {"text_offset", Json::array()}};
+  for (const TokenReport& report : reports) {
+    Json top = Json::object();
+    for (const NamedLogprob& one : report.top) top.emplace(token_name(one, kMark), one.logprob);
+    top.emplace(token_name(report.chosen, kMark), report.chosen.logprob);
+    lists["tokens"].push_back(token_name(report.chosen, kMark));
+    lists["token_logprobs"].push_back(report.chosen.logprob);
+    lists["top_logprobs"].push_back(std::move(top));
+    lists["text_offset"].push_back(report.offset);
+  }
+  return lists;
+}
+
+Json logprobs_object(CallKind kind, const std::optional<TokenReports>& reports) {
+  if (!reports) return nullptr;
+  return kind == CallKind::kChat ? chat_logprobs(*reports) : text_logprobs(*reports);
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -56,7 +121,7 @@ std::string chunk_event(const AnswerLabel& label, const ChunkDelta& delta, const
   } else {
     choice["delta"] = Json::object();
   }
-  choice["logprobs"] = nullptr;
+  choice["logprobs"] = logprobs_object(label.kind, delta.logprobs);
   choice["finish_reason"] = text_or_null(delta.finish_reason);
   Json chunk = label_object(label, true);
   chunk["choices"] = Json::array({choice});
@@ -85,7 +150,7 @@ std::string whole_answer(const AnswerLabel& label,
     } else {
       choice["message"] = {{"role", "assistant"}, {"content", choices[i].text}};
     }
-    choice["logprobs"] = nullptr;
+    choice["logprobs"] = logprobs_object(label.kind, choices[i].logprobs);
     choice["finish_reason"] = choices[i].finish_reason;
     answer["choices"].push_back(choice);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Usage {
 struct WholeChoice {
   std::string text;
   std::string finish_reason;
+  std::optional<TokenReports> logprobs{};  // where the call asked for them
 };
 
 // As clients of OpenAI and vLLM know it; empty for an answer that did not come about.
@@ -37,6 +39,7 @@ struct ChunkDelta {
   bool opens = false;  // the first of a chat answer: tells the role
   std::string text;
   std::string finish_reason;
+  std::optional<TokenReports> logprobs{};  // of the tokens it adds, where the call asked for them
 };
 
 // Frames of server-sent events. `usage` may be null.

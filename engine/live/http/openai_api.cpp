@@ -157,6 +157,9 @@ std::unique_ptr<HttpExchange> OpenAiApi::completion(CallKind kind, const HttpReq
   }
   CompletionCall call = read(kind, request);
   const ModelCard& card = engine_.card();
+  if (call.sampling.logprobs >= 0 && !card.has_tokenizer) {
+    refuse(400, "no_logprobs", "logprobs", "answers are simulated here: their tokens have no probabilities");
+  }
   Prompt prompt = engine_.prepare(call.prompt);
   if (prompt.length.value == 0) refuse(400, "empty_prompt", "prompt", "the prompt is empty");
   const std::int64_t room = (card.max_model_len - prompt.length).value;
