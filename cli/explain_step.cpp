@@ -200,7 +200,7 @@ Confirmation confirm_digests(const std::string& folder, Rerun& rerun) {
     return {std::nullopt, "note: the run was stopped before its end, so its digests cannot be compared\n"};
   }
   const RunDigests again = rerun.digests();
-  const char* how = summary.live ? "replayed" : "simulated again";
+  const char* how = summary.needs_journal ? "replayed" : "simulated again";
   if (again == summary.digests) {
     return {true, fmt::format("{}, every step by itself: same decisions ({}) and same times ({})\n", how,
                               to_hex(again.decisions), to_hex(again.timeline))};

@@ -28,7 +28,9 @@ class JournalRerun final : public Rerun {
             [this] { return make_rules(spec().engine.rules, spec().engine.rule_parameters); },
             make_choice<Router>(spec().router, "name", "round_robin"),
             std::move(observers)),
-        backend_(reader, [this](const RequestSpec& request) { cluster_.add_request(request); }) {}
+        backend_(reader, [this](const RequestSpec& request) { cluster_.add_request(request); }) {
+    if (spec().initial.kv_cache != "cold") warm_caches(*assemble(scenario_).warm, cluster_);
+  }
 
   const Scenario& scenario() const override { return scenario_; }
   Cluster& cluster() override { return cluster_; }
@@ -70,6 +72,7 @@ class ScenarioRerun final : public Rerun {
     backend_ = std::make_unique<SimBackend>(*parts_.source, std::vector<const CostModel*>{parts_.cost.get()},
                                             parts_.sim);
     backend_->attach(*cluster_);
+    if (parts_.warm) warm_caches(*parts_.warm, *cluster_);
   }
 
   const Scenario& scenario() const override { return scenario_; }
@@ -133,7 +136,7 @@ std::unique_ptr<Rerun> simulate_again(const Scenario& scenario,
 std::unique_ptr<Rerun> run_again(const std::string& folder,
                                  const Scenario& scenario,
                                  std::vector<Observer*> observers) {
-  if (!summary_of_run(folder).live) return simulate_again(scenario, true, std::move(observers));
+  if (!summary_of_run(folder).needs_journal) return simulate_again(scenario, true, std::move(observers));
   return std::make_unique<JournalRerun>(std::make_unique<JournalReader>(journal_of(folder)),
                                         std::move(observers));
 }
@@ -160,9 +163,12 @@ RunSummary summary_of_run(const std::string& folder) {
   summary.digests.decisions = digest_from(digests.value("decisions", nlohmann::json()), file);
   summary.digests.timeline = digest_from(digests.value("timeline", nlohmann::json()), file);
   summary.complete = json.value("complete", nlohmann::json()) == true;
-  const auto pointer = nlohmann::json::json_pointer("/provenance/cost_model");
-  summary.live = json.contains(pointer) && json[pointer].is_string() &&
-                 json[pointer].get<std::string>().rfind("live:", 0) == 0;
+  const auto begins = [&](const char* pointer, const char* start) {
+    const nlohmann::json::json_pointer at(pointer);
+    return json.contains(at) && json[at].is_string() && json[at].get<std::string>().rfind(start, 0) == 0;
+  };
+  summary.needs_journal =
+      begins("/provenance/cost_model", "live:") || begins("/provenance/workload", "clients");
   return summary;
 }
 

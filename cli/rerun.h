@@ -48,8 +48,8 @@ std::unique_ptr<Rerun> replay_journal(JournalReader& reader, std::vector<Observe
 // `plain`: every step by itself, each with all its rows.
 std::unique_ptr<Rerun> simulate_again(const Scenario& scenario, bool plain, std::vector<Observer*> observers);
 
-// The run of a folder again, each step by itself with all its rows: a live one as its journal says, which it
-// always has, others simulated. The scenario must outlive it.
+// The run of a folder again, each step by itself with all its rows: a live or served one as its journal says,
+// others simulated. The scenario must outlive it.
 std::unique_ptr<Rerun> run_again(const std::string& folder,
                                  const Scenario& scenario,
                                  std::vector<Observer*> observers);
@@ -61,7 +61,7 @@ Scenario scenario_of_run(const std::string& folder);
 struct RunSummary {
   RunDigests digests;
   bool complete = false;
-  bool live = false;
+  bool needs_journal = false;  // a live one or one with clients: the rest does not say what happened to it
 };
 RunSummary summary_of_run(const std::string& folder);
 

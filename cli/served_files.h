@@ -1,32 +1,46 @@
-// The files of a served session: every request, every step, and both as a timeline.
+// The folder of a served session: what a run's has, journal included.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
-#include "engine/metrics/row_files.h"
-#include "engine/metrics/timeline.h"
+#include "engine/journal/journal_writer.h"
+#include "engine/serving/cluster.h"
+#include "scenarios/scenario.h"
 
 namespace servetwin {
 
+// Where the durations of a session's steps come from.
+struct DurationOrigin {
+  std::string cost_model;
+  std::string profile_hash;  // empty without a profile
+  std::string evidence;
+};
+
 class ServedFiles {
  public:
-  void declare(Arguments& arguments);
-  // Makes the files, if any were asked for, and returns who fills them.
-  std::vector<Observer*> open(std::size_t num_replicas);
+  // No folder: no files.
+  ServedFiles(std::string folder, bool force);
+  ~ServedFiles();
+  ServedFiles(const ServedFiles&) = delete;
+  ServedFiles& operator=(const ServedFiles&) = delete;
+
+  bool are_wanted() const { return !folder_.empty(); }
+  // Begins the files; an earlier session's stay until commit(). The scenario must outlive them.
+  void open(const Scenario& scenario, DurationOrigin origin);
+  // Who fills them; none before open().
+  std::vector<Observer*> observers() const;
+  JournalWriter* journal() const;
   // Nothing more is served. Returns the paths.
-  std::vector<std::string> commit();
+  std::vector<std::string> commit(const Cluster& cluster);
 
  private:
-  std::string path(const char* name) const { return folder_ + '/' + name; }
+  struct Session;
 
   std::string folder_;
-  bool force_ = false;
-  std::unique_ptr<RequestsCsv> requests_;
-  std::unique_ptr<StepsCsv> steps_;
-  std::unique_ptr<TimelineWriter> timeline_;
+  bool force_;
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace servetwin

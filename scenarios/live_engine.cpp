@@ -31,7 +31,7 @@ ModelSpec servable_model(const std::string& name) {
 }
 
 // The null block holds no tokens.
-LiveEngineOptions completed(LiveEngineOptions options, const ModelSpec& spec) {
+LiveEngineOptions completed_for(const ModelSpec& spec, LiveEngineOptions options) {
   EngineConfig& engine = options.engine;
   CHECK_INVARIANT(engine.num_blocks > Blocks{1}, engine.num_blocks);
   const std::int64_t room = (engine.num_blocks.value - 1) * engine.block_size.value;
@@ -47,6 +47,7 @@ LiveEngineOptions completed(LiveEngineOptions options, const ModelSpec& spec) {
                               "at most " + std::to_string(most)});
   }
   engine.plain_loop = true;
+  engine.hash_seed = options.seed;
   return options;
 }
 
@@ -91,6 +92,11 @@ std::int64_t characters_begun(std::string_view bytes) {
 
 }  // namespace
 
+LiveEngineOptions completed(LiveEngineOptions options) {
+  const ModelSpec spec = servable_model(options.model);
+  return completed_for(spec, std::move(options));
+}
+
 // Nobody but clients.
 class LiveEngine::Silence final : public RequestSource {
  public:
@@ -108,7 +114,7 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
       content_(options.seed, spec_.vocab),
       recorder_(RecorderOptions{}),
       source_(std::make_unique<Silence>()) {
-  options_ = completed(std::move(options), spec_);
+  options_ = completed_for(spec_, std::move(options));
   const EngineConfig& engine = options_.engine;
   card_ = {options_.name.empty() ? options_.model : options_.name, options_.model, engine.max_model_len, true,
            kTokenRule};
@@ -123,6 +129,7 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
   runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;
+  live.journal = options_.journal;
   backend_ = std::make_unique<LiveBackend>(*source_, std::move(runners), content_, live);
   backend_->attach(*cluster_);
   thread_ = std::thread([this] { serve(*cluster_, *backend_); });
@@ -130,7 +137,13 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
 
 LiveEngine::~LiveEngine() {
   backend_->stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+const Cluster& LiveEngine::stop() {
+  backend_->close();
   thread_.join();
+  return *cluster_;
 }
 
 std::vector<TokenId> LiveEngine::tokenize(const PromptInput& input, bool framed) const {

@@ -27,7 +27,11 @@ struct LiveEngineOptions {
   DType kv_dtype = DType::kF32;
   std::uint64_t seed = 1;              // of drawn weights, and of answers whose client gives none
   std::vector<Observer*> observers{};  // told after the recorder, on the engine's thread
+  JournalWriter* journal = nullptr;    // one of them; told of requests too
 };
+
+// With everything that follows from the model. Throws ConfigError for one that cannot be served.
+LiveEngineOptions completed(LiveEngineOptions options);
 
 class LiveEngine final : public CompletionEngine, private Observer {
  public:
@@ -47,6 +51,7 @@ class LiveEngine final : public CompletionEngine, private Observer {
   bool submit(RequestId id, CompletionRequest request) override;
   void cancel(RequestId id) override { backend_->cancel(id); }
   bool scrape(RequestId id) override;
+  const Cluster& stop() override;
 
   const ModelSpec& model() const { return spec_; }
   const EngineConfig& engine() const { return options_.engine; }

@@ -86,10 +86,13 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
   weights_ = named_weights(scenario.spec().model, scenario.model, seed);
 }
 
+std::string describe_live(const std::string& model, DType kv_dtype, int threads) {
+  return "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", " +
+         std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " a replica";
+}
+
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return "live: " + scenario_.model.name + " in f32 on the CPU, KV cache in " + name_of(kv_dtype(scenario_)) +
-         ", " + std::to_string(options_.threads) + (options_.threads == 1 ? " thread" : " threads") +
-         " a replica";
+  return describe_live(scenario_.model.name, kv_dtype(scenario_), options_.threads);
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,

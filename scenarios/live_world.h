@@ -17,6 +17,9 @@ struct LiveWorldOptions {
   std::function<void(const OutputToken&)> sink;
 };
 
+// Where a live run's durations come from.
+std::string describe_live(const std::string& model, DType kv_dtype, int threads);
+
 class LiveWorld final : public RunWorld {
  public:
   // Throws ConfigError naming everything in the scenario that the live engine cannot do.

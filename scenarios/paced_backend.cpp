@@ -24,6 +24,7 @@ PacedBackend::PacedBackend(std::vector<const CostModel*> costs,
     : inner_(source_, std::move(costs), simulation),
       speed_(options.speed),
       listener_(listener),
+      journal_(options.journal),
       inbox_(options.max_inbox) {
   CHECK_INVARIANT(!simulation.shortcut);
 }
@@ -71,6 +72,7 @@ void PacedBackend::take_messages(Time now) {
   for (Message& message : messages_) {
     if (auto* item = std::get_if<WorkloadItem>(&message)) {
       item->spec.arrival = now;
+      if (journal_ != nullptr) journal_->add_request(item->spec);
       source_.add(std::move(*item));
     } else if (const auto* cancelled = std::get_if<Cancelled>(&message)) {
       inner_.add_event({now + Duration{1}, *cancelled, 0});

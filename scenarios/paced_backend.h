@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/journal/journal_writer.h"
 #include "engine/live/inbox.h"
 #include "sim/backend/sim_backend.h"
 
@@ -42,6 +43,7 @@ class PacedListener {
 struct PacedOptions {
   double speed = 1;  // seconds of the simulation in a second of the wall clock
   std::size_t max_inbox = 4096;
+  JournalWriter* journal = nullptr;  // told of requests
 };
 
 // next() and the commands belong to the thread that serves, the other calls to any. Stamps are simulated
@@ -92,6 +94,7 @@ class PacedBackend final : public Backend {
   SimBackend inner_;
   double speed_;
   PacedListener& listener_;
+  JournalWriter* journal_;  // or null
   Cluster* cluster_ = nullptr;
   std::chrono::steady_clock::time_point start_{};
   std::vector<std::deque<Sampled>> sampled_;  // by replica

@@ -15,6 +15,7 @@ RecordedSimulation::RecordedSimulation(const Scenario& scenario, const RecordedR
   const std::vector<const CostModel*> costs{parts_.cost.get()};
   backend_ = std::make_unique<SimBackend>(source_, costs, parts_.sim);
   backend_->attach(*cluster_);
+  if (parts_.warm) warm_caches(*parts_.warm, *cluster_);
   decisions_ = std::make_unique<RunDecisions>(*cluster_, *backend_, log_);
 }
 

@@ -16,8 +16,8 @@
 #include "engine/metrics/row_files.h"
 #include "engine/metrics/summary.h"
 #include "engine/metrics/timeline.h"
-#include "generated/servetwin_build.h"
 #include "scenarios/assemble.h"
+#include "scenarios/run_facts.h"
 #include "scenarios/run_folder.h"
 #include "scenarios/run_world.h"
 
@@ -136,19 +136,9 @@ class Run {
       streamed_.timeline = std::make_unique<TimelineWriter>(file("timeline.json"), timeline);
     }
     if (!options_.journal) return;
-    streamed_.journal = std::make_unique<JournalWriter>(file("journal.jsonl.zst"), journal_header());
+    streamed_.journal = std::make_unique<JournalWriter>(
+        file("journal.jsonl.zst"), journal_header(scenario_, world().profile_hash(parts_)));
     parts_.source->on_take([this](const RequestSpec& request) { streamed_.journal->add_request(request); });
-  }
-
-  JournalHeader journal_header() const {
-    JournalHeader header;
-    header.scenario = write_scenario(scenario_);
-    header.profile_hash = world().profile_hash(parts_);
-    header.build = fmt::format("servetwin {} {} {} {}", kVersion, kGitCommit, kCompiler, kBuildType);
-    header.engine = scenario_.spec().engine.preset;
-    header.seed = seed();
-    header.replicas = static_cast<std::uint32_t>(parts_.recorder.num_replicas);
-    return header;
   }
 
   void close_files(const Cluster& cluster) {
@@ -170,23 +160,15 @@ class Run {
 
   void fill_provenance(const Cluster& cluster) {
     const SourceFacts facts = parts_.source->facts();
+    result_.provenance = run_provenance(scenario_, cluster);
     Provenance& from = result_.provenance;
-    from.scenario = scenario_.document.metadata.name;
-    from.scenario_hash = scenario_hash(scenario_);
     from.workload = parts_.source->describe();
     from.trace_hash = facts.content;
     from.cost_model = world().describe(parts_);
     from.profile_hash = world().profile_hash(parts_);
-    from.memory = scenario_.memory ? to_text(*scenario_.memory) : "num_blocks as given";
-    from.model = scenario_.model.name;
-    from.seed = seed();
-    from.events = static_cast<std::int64_t>(cluster.num_events());
-    from.decisions_digest = cluster.decisions_digest();
-    from.timeline_digest = cluster.timeline_digest();
     from.evidence = {{world().evidence(parts_), 1.0}};
     from.oracle = facts.uses_oracle;
     from.closed_loop = facts.closed_loop;
-    if (!scenario_.spec().front_end.takes_time()) from.not_modelled.emplace_back("front-end time");
   }
 
   // "h100-sxm" as "H100", "meta-llama/Llama-3.1-8B" without its owner, and the rate of what arrived.

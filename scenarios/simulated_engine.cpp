@@ -58,6 +58,7 @@ SimulatedEngine::SimulatedEngine(const Scenario& scenario,
                                        std::move(observers));
   PacedOptions pace;
   pace.speed = options_.speed;
+  pace.journal = options_.journal;
   PacedListener& self = *this;
   backend_ = std::make_unique<PacedBackend>(std::vector<const CostModel*>{parts_.cost.get()}, parts_.sim,
                                             pace, self);
@@ -71,7 +72,13 @@ SimulatedEngine::SimulatedEngine(const Scenario& scenario,
 
 SimulatedEngine::~SimulatedEngine() {
   backend_->stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+const Cluster& SimulatedEngine::stop() {
+  backend_->close();
   thread_.join();
+  return *cluster_;
 }
 
 Prompt SimulatedEngine::prepare(const PromptInput& input) const {

@@ -26,6 +26,7 @@ struct SimulatedEngineOptions {
   double speed = 1;                            // as PacedOptions
   Duration timeout{std::chrono::minutes(10)};  // of a request, in simulated time
   std::vector<Observer*> observers{};          // told after the recorder, on the engine's thread
+  JournalWriter* journal = nullptr;            // one of them; told of requests too
 };
 
 // The scenario's own workload does not run; only its answer lengths are used: an answer whose client does not
@@ -46,6 +47,7 @@ class SimulatedEngine final : public CompletionEngine, private PacedListener {
   bool submit(RequestId id, CompletionRequest request) override;
   void cancel(RequestId id) override { backend_->cancel(id); }
   bool scrape(RequestId id) override { return backend_->ask(id); }
+  const Cluster& stop() override;
 
  private:
   // What is told of an answer under way.

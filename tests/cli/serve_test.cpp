@@ -45,6 +45,47 @@ TEST_CASE("a served session leaves its requests, steps and timeline, simulated o
   }
 }
 
+TEST_CASE("a served session is replayed with both digests, simulated again and explained from its folder") {
+  for (const std::string what :
+       {"--simulate tiny.yaml", "--simulate tiny.yaml --set replicas=2 --speed 3",
+        "--model servetwin/tiny-llama-random --num-blocks 40 --max-num-seqs 3 --kv-dtype bf16 --seed 9"}) {
+    CAPTURE(what);
+    const Playground ground;
+    write_tiny(ground);
+    REQUIRE(ground.run(session(what)).code == 0);
+    const Outcome replay = ground.run("$S replay d --json");
+    CHECK(replay.code == 0);
+    const auto json = nlohmann::json::parse(replay.out);
+    CHECK(json["equal"] == true);
+    CHECK(json["recorded"] == nlohmann::json::parse(ground.read("d/summary.json"))["digests"]);
+    CHECK(json["events"] > 8);
+    CHECK(ground.run("$S diff d d").code == 0);
+    const Outcome parity = ground.run("$S parity d");
+    CHECK(parity.code == 0);
+    CHECK(contains(parity.out, "equal"));
+    CHECK(contains(ground.run("$S explain d request 0").out, "ended: length, 3 tokens"));
+    CHECK(ground.run("$S explain d step 1").code == 0);
+    CHECK(ground.run("$S validate d/config.yaml").code == 0);
+  }
+}
+
+TEST_CASE("a warm cache is warm again where its session is replayed or simulated anew") {
+  const Playground ground;
+  write_tiny(ground);
+  ground.write("warm.jsonl",
+               R"({"timestamp": 0, "input_length": 900, "output_length": 3, "hash_ids": [1, 2]})"
+               "\n");
+  const Outcome warm = ground.run(
+      "$S simulate tiny.yaml --journal --out s --workload trace:warm.jsonl "
+      "--set initial.kv_cache=trace:warm.jsonl");
+  INFO(warm.err);
+  REQUIRE(warm.code == 0);
+  REQUIRE(contains(ground.run("$S explain s request 0").out, "896 from the prefix cache"));
+  CHECK(ground.run("$S replay s").code == 0);
+  CHECK(ground.run("$S parity s").code == 0);
+  CHECK(ground.run("$S explain s step 1").code == 0);
+}
+
 TEST_CASE("files that a run has begun, and the tokens of a live one, are another run's files") {
   const Playground ground;
   write_tiny(ground);

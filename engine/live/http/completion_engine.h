@@ -16,6 +16,8 @@
 
 namespace servetwin {
 
+class Cluster;
+
 struct ChatMessage {
   std::string role;
   std::string content;
@@ -107,6 +109,8 @@ class CompletionEngine {
   virtual void cancel(RequestId id) = 0;
   // The listener is told the metrics in Prometheus' text format as if they were the answer.
   virtual bool scrape(RequestId id) = 0;
+  // Ends when all answers have; nothing may be submitted any more. What the core has decided is final then.
+  virtual const Cluster& stop() = 0;
 };
 
 }  // namespace servetwin
