@@ -113,9 +113,9 @@ class Simulate final : public Verb {
     for (const ClassReport& one : result.report.classes) {
       if (one.good == one.judged) continue;
       code = ExitCode::kVerdictFailed;
-      terminal.err(fmt::format("verdict: class {}: {} of {} requests did not meet {}\n", one.name,
+      terminal.err(fmt::format("verdict: class {}: {} of {} requests did not meet {}{}\n", one.name,
                                format_grouped(one.judged - one.good), format_grouped(one.judged),
-                               slo_text(one.slo)));
+                               slo_text(one.slo), misses_text(one)));
     }
     return code;
   }

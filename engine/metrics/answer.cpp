@@ -30,7 +30,6 @@ std::string clock_time(Time t) {
 
 // Where classes are promised different things: the class that gets the least of its promise.
 std::string worst_class_text(const Report& report) {
-  if (!report.measured.slo.empty()) return "";
   const ClassReport* worst = nullptr;
   for (const ClassReport& c : report.classes) {
     if (c.judged == 0) continue;
@@ -39,8 +38,8 @@ std::string worst_class_text(const Report& report) {
     if (is_worse) worst = &c;
   }
   if (worst == nullptr) return "";
-  return fmt::format(", class {} the least: {} meet {}", worst->name, percent(worst->good, worst->judged),
-                     slo_text(worst->slo));
+  return fmt::format(", class {} the least: {} meet {}{}", worst->name, percent(worst->good, worst->judged),
+                     slo_text(worst->slo), misses_text(*worst));
 }
 
 std::string quality_text(const Report& report) {
@@ -48,7 +47,7 @@ std::string quality_text(const Report& report) {
   if (all.outcomes.injected == all.outcomes.in_progress) return "no measured request ended";
   if (all.judged > 0) {
     return fmt::format("{} of requests meet {}{}", percent(all.good, all.judged), slo_text(all.slo),
-                       worst_class_text(report));
+                       all.slo.empty() ? worst_class_text(report) : misses_text(all));
   }
   if (all.outcomes.completed == 0) return "no measured request completed";
   return fmt::format("TTFT {} ms and ITL {} ms at p99 (no SLO given)", milliseconds(all.ttft.p99()),
@@ -120,6 +119,18 @@ std::string slo_text(const Slo& slo) {
   return parts.empty() ? "the SLO of their class" : join(parts, " and ");
 }
 
+std::string misses_text(const ClassReport& c) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, SloLimit limit) {
+    if (c.missed(limit) > 0) parts.push_back(fmt::format("{} by {}", name, format_grouped(c.missed(limit))));
+  };
+  add("TTFT", SloLimit::kTtft);
+  add("TPOT", SloLimit::kTpot);
+  add("ITL", SloLimit::kItl);
+  add("E2E", SloLimit::kE2e);
+  return parts.empty() ? "" : fmt::format(" (missed: {})", join(parts, ", "));
+}
+
 std::string answer_sentence(const Report& report, const Deployment& deployment) {
   std::vector<std::string> words;
   for (const std::string* word : {&deployment.devices, &deployment.model, &deployment.load}) {
@@ -152,7 +163,7 @@ std::string answer_table(const Report& report) {
     }
     add_latencies(out, c);
     if (c.has_slo) {
-      add_line(out, "good", (c.judged > 0 ? percent(c.good, c.judged) : "-") + " meet " + slo_text(c.slo));
+      add_line(out, "good", (c.judged > 0 ? percent(c.good, c.judged) : "-") + " meet " + slo_text(c.slo) + misses_text(c));
     }
   }
   const ClassReport& m = report.measured;

@@ -21,6 +21,9 @@ std::string answer_sentence(const Report& report, const Deployment& deployment);
 // "TTFT ≤ 500ms and ITL ≤ 50ms"; of an empty SLO, "the SLO of their class".
 std::string slo_text(const Slo& slo);
 
+// Which limits were missed by how many completed requests, in brackets; empty when none was.
+std::string misses_text(const ClassReport& c);
+
 // Latencies by class, outcomes, load and limits in aligned columns; every line ends with a line break.
 std::string answer_table(const Report& report);
 

@@ -18,13 +18,21 @@ std::size_t token_bucket(std::int64_t tokens) {
 
 bool happened(Time t) { return t != kTimeNever; }
 
-bool meets(const Slo& slo, const RequestRecord& record, Duration delay, std::int64_t over_gaps) {
+// Counts every limit that the completed request missed; true if there was none.
+bool meets(const Slo& slo, const RequestRecord& record, Duration delay, std::int64_t over_gaps,
+           SloMisses& misses) {
   const std::int64_t gaps = std::max<std::int64_t>(record.outputs.value - 1, 0);
   const Duration decode = record.last_token - record.first_token;
-  if (slo.ttft && record.first_token - record.arrival + delay > *slo.ttft) return false;
-  if (slo.e2e && record.last_token - record.arrival + delay > *slo.e2e) return false;
-  if (slo.tpot && static_cast<Int128>(to_ns(*slo.tpot)) * gaps < to_ns(decode)) return false;
-  return !slo.itl || meets_itl(gaps, over_gaps);
+  bool good = true;
+  const auto judge = [&](SloLimit limit, bool missed) {
+    misses[static_cast<std::size_t>(limit)] += missed ? 1 : 0;
+    good = good && !missed;
+  };
+  judge(SloLimit::kTtft, slo.ttft && record.first_token - record.arrival + delay > *slo.ttft);
+  judge(SloLimit::kTpot, slo.tpot && static_cast<Int128>(to_ns(*slo.tpot)) * gaps < to_ns(decode));
+  judge(SloLimit::kItl, slo.itl && !meets_itl(gaps, over_gaps));
+  judge(SloLimit::kE2e, slo.e2e && record.last_token - record.arrival + delay > *slo.e2e);
+  return good;
 }
 
 }  // namespace
@@ -216,7 +224,7 @@ void Recorder::add_finished(GroupStats& group, const RequestRecord& record, std:
   if (const auto tpot = tpot_of(record.first_token, record.last_token, record.outputs))
     group.tpot.add(to_ns(*tpot));
   const Slo& slo = options_.classes[raw(record.traffic_class)].slo;
-  if (!slo.empty() && meets(slo, record, options_.output_delay, over_gaps)) {
+  if (!slo.empty() && meets(slo, record, options_.output_delay, over_gaps, group.misses)) {
     ++group.good;
     group.good_outputs += record.outputs;
   }

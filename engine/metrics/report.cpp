@@ -32,6 +32,7 @@ ClassReport class_report(const GroupStats& group, std::string name) {
   report.name = std::move(name);
   report.outcomes = outcomes_of(group);
   report.good = group.good;
+  report.misses = group.misses;
   report.good_outputs = group.good_outputs.value;
   report.prompts = group.prompts.value;
   report.outputs = group.outputs.value;

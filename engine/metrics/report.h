@@ -35,6 +35,7 @@ struct ClassReport {
   Outcomes outcomes;
   std::int64_t judged = 0;  // that ended, in classes with some limit: what `good` is a part of
   std::int64_t good = 0;
+  SloMisses misses{};
   std::int64_t good_outputs = 0;
   std::int64_t prompts = 0;  // tokens, completed requests
   std::int64_t outputs = 0;
@@ -47,6 +48,8 @@ struct ClassReport {
   std::int64_t held_at_end = 0;
   Distribution ttft, tpot, itl, e2e, queue, preempted, front_end, head_of_line;
   Distribution waste;  // tokens
+
+  std::int64_t missed(SloLimit limit) const { return misses[static_cast<std::size_t>(limit)]; }
 };
 
 // What the replicas did, from time zero to the end of the run.

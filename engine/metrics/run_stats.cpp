@@ -25,6 +25,7 @@ void GroupStats::merge(const GroupStats& other) {
   arrived += other.arrived;
   good += other.good;
   preemptions += other.preemptions;
+  for (std::size_t i = 0; i < misses.size(); ++i) misses[i] += other.misses[i];
   for (std::size_t i = 0; i < ended.size(); ++i) ended[i] += other.ended[i];
   for (std::size_t i = 0; i < reasons.size(); ++i) reasons[i] += other.reasons[i];
   for (const auto member : kTokens) this->*member += other.*member;

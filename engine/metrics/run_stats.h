@@ -7,6 +7,7 @@
 #include "engine/base/time.h"
 #include "engine/base/units.h"
 #include "engine/metrics/attribution.h"
+#include "engine/metrics/slo.h"
 #include "engine/metrics/statistics.h"
 #include "engine/serving/request.h"
 
@@ -24,6 +25,7 @@ struct GroupStats {
   std::array<std::int64_t, kNumEndStates> ended{};
   std::array<std::int64_t, kNumEndReasons> reasons{};
   std::int64_t good = 0;
+  SloMisses misses{};
   Tokens good_outputs{};
   Tokens prompts{};
   Tokens outputs{};

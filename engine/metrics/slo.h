@@ -1,6 +1,7 @@
 // What a class of requests was promised, and the stat groups that tell measured requests from the others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +21,12 @@ struct Slo {
   bool empty() const { return !ttft && !tpot && !itl && !e2e; }
   friend bool operator==(const Slo&, const Slo&) = default;
 };
+
+enum class SloLimit : std::uint8_t { kTtft, kTpot, kItl, kE2e };
+inline constexpr int kNumSloLimits = static_cast<int>(SloLimit::kE2e) + 1;
+
+// Requests that completed but missed a limit, by limit; one that missed two counts in both.
+using SloMisses = std::array<std::int64_t, kNumSloLimits>;
 
 // The stat group of a request: its class, plus 16 when it arrives outside the measured window.
 constexpr std::uint8_t stat_group_for(ClassId traffic_class, bool measured) {

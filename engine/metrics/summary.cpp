@@ -77,6 +77,10 @@ Json goodput(const ClassReport& c, const Report& report) {
   Json out;
   out["good"] = c.good;
   out["share"] = or_null(share(c.good, c.judged));
+  out["missed"] = {{"ttft", c.missed(SloLimit::kTtft)},
+                   {"tpot", c.missed(SloLimit::kTpot)},
+                   {"itl", c.missed(SloLimit::kItl)},
+                   {"e2e", c.missed(SloLimit::kE2e)}};
   out["requests_per_s"] = report.per_second(c.good);
   out["output_tokens_per_s"] = report.per_second(c.good_outputs);
   return out;

@@ -77,7 +77,8 @@ TEST_CASE("a missed SLO is exit code 1, but only when asked for") {
   CHECK(ground.run("$S simulate tiny.yaml --set slo.ttft=1ms --force").code == 0);
   const Outcome missed = ground.run("$S simulate tiny.yaml --set slo.ttft=1ms --fail-on slo --force");
   CHECK(missed.code == 1);
-  CHECK(missed.err == "verdict: class default: 3 of 3 requests did not meet TTFT ≤ 1ms\n");
+  CHECK(missed.err ==
+        "verdict: class default: 3 of 3 requests did not meet TTFT ≤ 1ms (missed: TTFT by 3)\n");
   CHECK(ground.run("$S simulate tiny.yaml --fail-on x --force").code == 2);
 }
 
@@ -86,10 +87,12 @@ TEST_CASE("a class that misses its own SLO is named, with what it was promised")
   write_tiny_classes(ground);
   const Outcome missed = ground.run("$S simulate classes.yaml --fail-on slo");
   CHECK(missed.code == 1);
-  CHECK(missed.err == "verdict: class chat: 1 of 2 requests did not meet TTFT ≤ 30ms and E2E ≤ 1s\n");
+  CHECK(missed.err ==
+        "verdict: class chat: 1 of 2 requests did not meet TTFT ≤ 30ms and E2E ≤ 1s "
+        "(missed: TTFT by 1)\n");
   CHECK(contains(missed.out,
                  "66.6 % of requests meet the SLO of their class, class chat the least: 50 % meet "
-                 "TTFT ≤ 30ms and E2E ≤ 1s; "));
+                 "TTFT ≤ 30ms and E2E ≤ 1s (missed: TTFT by 1); "));
   CHECK(contains(missed.out, "100 % meet TTFT ≤ 35ms and E2E ≤ 1s\n"));
   const std::string kept = " --set 'workload.classes[0].slo.ttft=35ms'";
   const Outcome met = ground.run("$S simulate classes.yaml --force --fail-on slo" + kept);

@@ -133,7 +133,9 @@ TEST_CASE("an interrupted run says that it is not complete") {
 TEST_CASE("the answer is one sentence with the deployment, the share and the limit") {
   const Report report = make_report(small_recorder());
   CHECK(answer_sentence(report, {"2 × H100", "Llama-3.1-8B", "9 req/s"}) ==
-        "2 × H100, Llama-3.1-8B, 9 req/s: 33.3 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms; nothing held "
+        "2 × H100, Llama-3.1-8B, 9 req/s: 33.3 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms (missed: TTFT "
+        "by 1); "
+        "nothing held "
         "requests "
         "back for a whole minute; 1 rejected of 3 requests");
 }
@@ -154,7 +156,8 @@ TEST_CASE("the answer names the minute since when KV memory limits, and 99.99 % 
   recorder.finish(ms_time(6 * 60'000), RunState::kComplete);
   const std::string sentence = answer_sentence(make_report(recorder), {});
   CHECK(sentence ==
-        "99.9 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms; the limit is KV memory from minute 2");
+        "99.9 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms (missed: TTFT by 1); the limit is KV memory "
+        "from minute 2");
 }
 
 TEST_CASE("where classes are promised different things the answer names the one that gets the least") {
@@ -174,9 +177,9 @@ TEST_CASE("where classes are promised different things the answer names the one 
   const Report report = make_report(recorder);
   CHECK(answer_sentence(report, {})
             .find("66.6 % of requests meet the SLO of their class, class chat the least: "
-                  "50 % meet TTFT ≤ 150ms; ") == 0);
+                  "50 % meet TTFT ≤ 150ms (missed: TTFT by 1); ") == 0);
   const std::string table = answer_table(report);
-  CHECK(table.find("50 % meet TTFT ≤ 150ms\n") != std::string::npos);
+  CHECK(table.find("50 % meet TTFT ≤ 150ms (missed: TTFT by 1)\n") != std::string::npos);
   CHECK(table.find("100 % meet E2E ≤ 5s\n") != std::string::npos);
   const json classes = json::parse(summary_json(report, {}))["classes"];
   CHECK(classes[0]["goodput"]["share"] == 0.5);

@@ -1,6 +1,7 @@
 // If this fails, reports count, time or judge requests wrongly.
 #include "engine/metrics/recorder.h"
 
+#include "engine/metrics/answer.h"
 #include "engine/metrics/report.h"
 #include "tests/metrics/hand_run.h"
 #include "tests/support/catch.h"
@@ -151,6 +152,21 @@ TEST_CASE("a limit is met by equality, and rejected requests are not good") {
   tight = exact;
   tight.tpot = Duration{ms_span(50).count() - 1};
   CHECK(small_report(with_slo(tight)).measured.good == 1);
+}
+
+TEST_CASE("misses are counted by limit, a request that misses two in both") {
+  Slo slo;
+  slo.ttft = Duration{ms_span(240).count() - 1};
+  slo.e2e = ms_span(1);
+  slo.tpot = ms_span(50);
+  slo.itl = ms_span(1000);
+  const Report report = small_report(with_slo(slo));
+  CHECK(report.measured.good == 0);
+  CHECK(report.measured.missed(SloLimit::kTtft) == 1);
+  CHECK(report.measured.missed(SloLimit::kE2e) == 2);
+  CHECK(report.measured.missed(SloLimit::kTpot) == 0);
+  CHECK(report.measured.missed(SloLimit::kItl) == 0);
+  CHECK(misses_text(report.measured) == " (missed: TTFT by 1, E2E by 2)");
 }
 
 TEST_CASE("without an SLO nothing is good and nothing is promised") {
