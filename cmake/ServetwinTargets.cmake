@@ -14,7 +14,7 @@ endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
 option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
-option(SERVETWIN_UNITY "Compile the libraries a dozen files at a time, which is faster from nothing" OFF)
+option(SERVETWIN_UNITY "Compile libraries and program a dozen files at a time, which is faster from nothing" OFF)
 option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder of the measured data and traces that some tests read; they skip loudly without it")
@@ -41,10 +41,25 @@ function(servetwin_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# servetwin_library(name [FLAT] [APART] DIRS folder... [LINK target...]): an OBJECT library of the folders'
-# .cpp files. FLAT: without folders below them. APART: one by one always, as its files repeat local names.
+# A dozen files at a time, where that is asked for; files in one dozen must not repeat each other's local names.
+function(servetwin_unity target)
+  if(SERVETWIN_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
+# What drives the libraries, tests and the program, is neither optimised nor counted in the fuzz preset: that
+# takes a third of the time to compile.
+function(servetwin_driver target)
+  if(SERVETWIN_FUZZ)
+    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# servetwin_library(name [FLAT] DIRS folder... [LINK target...]): an OBJECT library of the folders' .cpp files.
+# FLAT: without folders below them.
 function(servetwin_library name)
-  cmake_parse_arguments(ARG "FLAT;APART" "" "DIRS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "FLAT" "" "DIRS;LINK" ${ARGN})
   servetwin_sources(sources ${ARG_DIRS})
   if(ARG_FLAT)
     list(FILTER sources INCLUDE REGEX "/${ARG_DIRS}/[^/]*$")
@@ -55,9 +70,7 @@ function(servetwin_library name)
   add_library(st_${name} OBJECT ${sources})
   target_link_libraries(st_${name} PRIVATE servetwin_flags ${ARG_LINK})
   set_target_properties(st_${name} PROPERTIES SERVETWIN_LINK "${ARG_LINK}")
-  if(SERVETWIN_UNITY AND NOT ARG_APART)
-    set_target_properties(st_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
+  servetwin_unity(st_${name})
   set(SERVETWIN_LIBRARIES ${SERVETWIN_LIBRARIES} ${name} CACHE INTERNAL "")
 endfunction()
 
@@ -85,4 +98,6 @@ function(servetwin_executable name)
   add_executable(${name} ${sources})
   servetwin_link(${name} ${ARG_LIBS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  servetwin_unity(${name})
+  servetwin_driver(${name})
 endfunction()

@@ -10,7 +10,7 @@ namespace {
 
 using TokenKind = TemplateToken::Kind;
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxExpressionDepth = 100;
 constexpr int kMaxHeight = 400;
 constexpr std::array<std::string_view, 6> kComparisons{"==", "!=", "<=", ">=", "<", ">"};
 
@@ -63,7 +63,7 @@ TemplateExpressionPtr TemplateExpressionParser::make(Kind kind) const {
 }
 
 void TemplateExpressionParser::enter() {
-  if (depth_ > kMaxDepth) reject_template(tokens_.place(), "the expression is nested too deep");
+  if (depth_ > kMaxExpressionDepth) reject_template(tokens_.place(), "the expression is nested too deep");
 }
 
 void TemplateExpressionParser::grow(TemplateExpression& whole, const TemplateExpression* part) const {
@@ -241,7 +241,7 @@ TemplateExpressionPtr TemplateExpressionParser::parse_dict() {
 
 TemplateExpressionPtr TemplateExpressionParser::parse_postfix(TemplateExpressionPtr base) {
   for (int count = 0;; ++count) {
-    if (count > kMaxDepth) reject_template(tokens_.place(), "the expression is too long");
+    if (count > kMaxExpressionDepth) reject_template(tokens_.place(), "the expression is too long");
     if (tokens_.take_sign("[")) {
       base = parse_subscript(std::move(base));
     } else if (tokens_.is_sign(".")) {
@@ -283,7 +283,7 @@ TemplateExpressionPtr TemplateExpressionParser::parse_subscript(TemplateExpressi
 
 TemplateExpressionPtr TemplateExpressionParser::parse_filters(TemplateExpressionPtr base) {
   for (int count = 0;; ++count) {
-    if (count > kMaxDepth) reject_template(tokens_.place(), "the expression is too long");
+    if (count > kMaxExpressionDepth) reject_template(tokens_.place(), "the expression is too long");
     if (tokens_.is_sign("|")) {
       TemplateExpressionPtr filter = make(Kind::filter);
       tokens_.take();

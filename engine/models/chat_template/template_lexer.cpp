@@ -11,7 +11,7 @@
 namespace servetwin {
 namespace {
 
-using Kind = TemplateToken::Kind;
+using TokenKind = TemplateToken::Kind;
 
 constexpr std::array<std::string_view, 26> kSigns{"==", "!=", "<=", ">=", "//", "**", "+", "-", "*",
                                                   "/",  "%",  "~",  "<",  ">",  "=",  "(", ")", "[",
@@ -42,7 +42,7 @@ class Lexer {
       text_until(tag);
       if (tag < source_.size()) take_tag();
     }
-    tokens_.push_back({Kind::end, line_, ""});
+    tokens_.push_back({TokenKind::end, line_, ""});
     return std::move(tokens_);
   }
 
@@ -77,7 +77,7 @@ class Lexer {
       const bool blank = std::all_of(text.begin() + std::ptrdiff_t(line_start), text.end(), is_space);
       if (blank && (line_start > 0 || line_starting_)) text.resize(line_start);
     }
-    if (!text.empty()) tokens_.push_back({Kind::text, line_, text});
+    if (!text.empty()) tokens_.push_back({TokenKind::text, line_, text});
     advance(tag);
   }
 
@@ -95,9 +95,9 @@ class Lexer {
       after_tag(trims, true);
       return;
     }
-    tokens_.push_back({type == '{' ? Kind::output_begin : Kind::block_begin, line, ""});
+    tokens_.push_back({type == '{' ? TokenKind::output_begin : TokenKind::block_begin, line, ""});
     expression_tokens(type == '{' ? "}}" : "%}");
-    tokens_.push_back({type == '{' ? Kind::output_end : Kind::block_end, line_, ""});
+    tokens_.push_back({type == '{' ? TokenKind::output_end : TokenKind::block_end, line_, ""});
   }
 
   // White space after a tag: all of it, or one newline.
@@ -147,7 +147,7 @@ class Lexer {
       } else if (is_name_start(c)) {
         const std::size_t begin = at_;
         while (at_ < source_.size() && (is_name_start(source_[at_]) || is_digit(source_[at_]))) ++at_;
-        tokens_.push_back({Kind::name, line_, source_.substr(begin, at_ - begin)});
+        tokens_.push_back({TokenKind::name, line_, source_.substr(begin, at_ - begin)});
       } else {
         sign_token(depth);
       }
@@ -162,7 +162,7 @@ class Lexer {
     if (*sign == ")" || *sign == "]" || *sign == "}") --depth;
     if (depth < 0) reject("'" + std::string(*sign) + "' closes nothing");
     at_ += sign->size();
-    tokens_.push_back({Kind::sign, line_, std::string(*sign)});
+    tokens_.push_back({TokenKind::sign, line_, std::string(*sign)});
   }
 
   void number_token() {
@@ -183,7 +183,7 @@ class Lexer {
     }
     if (at_ < source_.size() && is_name_start(source_[at_])) reject("a number is followed by a letter");
     tokens_.push_back(
-        {fraction || exponent ? Kind::number : Kind::integer, line_, source_.substr(begin, at_ - begin)});
+        {fraction || exponent ? TokenKind::number : TokenKind::integer, line_, source_.substr(begin, at_ - begin)});
   }
 
   // Of "e", "e+" or "e-" where digits follow.
@@ -208,7 +208,7 @@ class Lexer {
     }
     if (at_ >= source_.size()) reject("a string is not closed");
     ++at_;
-    tokens_.push_back({Kind::string, line, value});
+    tokens_.push_back({TokenKind::string, line, value});
   }
 
   // Python's; an escape that it does not know stays as it is.

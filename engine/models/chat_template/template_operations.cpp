@@ -10,11 +10,6 @@ namespace {
 
 using Kind = TemplateValue::Kind;
 
-double as_number(const TemplateValue& value) {
-  if (value.is(Kind::boolean)) return value.flag ? 1 : 0;
-  return value.is(Kind::integer) ? static_cast<double>(value.integer) : value.number;
-}
-
 std::int64_t as_integer(const TemplateValue& value) {
   return value.is(Kind::boolean) ? (value.flag ? 1 : 0) : value.integer;
 }

@@ -10,9 +10,9 @@ namespace servetwin {
 namespace {
 
 using TokenKind = TemplateToken::Kind;
-using Kind = TemplateStatement::Kind;
+using StatementKind = TemplateStatement::Kind;
 
-constexpr int kMaxDepth = 50;
+constexpr int kMaxBlockDepth = 50;
 constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20U;
 
 class Parser {
@@ -28,7 +28,7 @@ class Parser {
  private:
   // Statements up to a tag that is one of `ends`, whose name is then in tag_ and whose rest is unread.
   std::vector<TemplateStatement> parse_until(const std::vector<std::string>& ends) {
-    if (++depth_ > kMaxDepth) reject_template(tokens_.place(), "blocks are nested too deep");
+    if (++depth_ > kMaxBlockDepth) reject_template(tokens_.place(), "blocks are nested too deep");
     std::vector<TemplateStatement> out;
     for (;;) {
       const TemplateToken token = tokens_.take();
@@ -37,10 +37,10 @@ class Parser {
         break;
       }
       if (token.kind == TokenKind::text) {
-        out.push_back(made(Kind::text, token.line));
+        out.push_back(made(StatementKind::text, token.line));
         out.back().text = token.text;
       } else if (token.kind == TokenKind::output_begin) {
-        out.push_back(made(Kind::output, token.line));
+        out.push_back(made(StatementKind::output, token.line));
         out.back().value = expressions_.parse();
         tokens_.expect(TokenKind::output_end, "'}}'");
       } else {
@@ -53,7 +53,7 @@ class Parser {
     return out;
   }
 
-  static TemplateStatement made(Kind kind, int line) {
+  static TemplateStatement made(StatementKind kind, int line) {
     TemplateStatement statement;
     statement.kind = kind;
     statement.line = line;
@@ -73,12 +73,12 @@ class Parser {
   }
 
   TemplateStatement parse_if(int line) {
-    TemplateStatement out = made(Kind::branch, line);
+    TemplateStatement out = made(StatementKind::branch, line);
     out.value = expressions_.parse();
     end_tag();
     out.body = parse_until({"elif", "else", "endif"});
     if (tag_ == "elif") {
-      if (++depth_ > kMaxDepth * 4) reject_template(tokens_.place(), "too many branches");
+      if (++depth_ > kMaxBlockDepth * 4) reject_template(tokens_.place(), "too many branches");
       out.otherwise.push_back(parse_if(tokens_.peek().line));
       --depth_;
       return out;
@@ -93,7 +93,7 @@ class Parser {
   }
 
   TemplateStatement parse_for(int line) {
-    TemplateStatement out = made(Kind::loop, line);
+    TemplateStatement out = made(StatementKind::loop, line);
     do {
       out.targets.push_back(tokens_.expect_name());
     } while (tokens_.take_sign(","));
@@ -113,7 +113,7 @@ class Parser {
   }
 
   TemplateStatement parse_set(int line) {
-    TemplateStatement out = made(Kind::set, line);
+    TemplateStatement out = made(StatementKind::set, line);
     out.targets.push_back(tokens_.expect_name());
     if (tokens_.take_sign(".")) out.targets.push_back(tokens_.expect_name());
     if (tokens_.is_sign(",")) refuse_template(tokens_.place(), "'set' of several names");

@@ -14,11 +14,6 @@ namespace {
 
 using Kind = TemplateValue::Kind;
 
-double as_number(const TemplateValue& value) {
-  if (value.is(Kind::boolean)) return value.flag ? 1 : 0;
-  return value.is(Kind::integer) ? static_cast<double>(value.integer) : value.number;
-}
-
 // Python's repr of a float: shortest digits, an exponent below 1e-4 and from 1e16 on.
 std::string float_text(double number) {
   if (!std::isfinite(number)) return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
@@ -176,6 +171,11 @@ TemplateRef TemplateArena::list(std::vector<TemplateRef> items) {
   value.kind = Kind::list;
   value.items = std::move(items);
   return make(std::move(value));
+}
+
+double as_number(const TemplateValue& value) {
+  if (value.is(Kind::boolean)) return value.flag ? 1 : 0;
+  return value.is(Kind::integer) ? static_cast<double>(value.integer) : value.number;
 }
 
 bool is_true(const TemplateValue& value) {

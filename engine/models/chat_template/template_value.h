@@ -50,6 +50,7 @@ class TemplateArena {
 };
 
 bool is_true(const TemplateValue& value);
+double as_number(const TemplateValue& value);  // of a boolean, an integer or a number
 bool equal(const TemplateValue& a, const TemplateValue& b);
 TemplateRef find_field(const TemplateValue& dict, std::string_view name);  // null: absent
 

@@ -15,13 +15,13 @@ constexpr bool stands_for_itself(unsigned byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-struct Alphabet {
+struct ByteLetters {
   std::array<char32_t, 256> letters{};
   std::array<int, kFirstSubstitute + 256> bytes{};  // -1: no letter
 };
 
-constexpr Alphabet make_alphabet() {
-  Alphabet made;
+constexpr ByteLetters make_alphabet() {
+  ByteLetters made;
   made.bytes.fill(-1);
   char32_t substitute = kFirstSubstitute;
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -32,7 +32,7 @@ constexpr Alphabet make_alphabet() {
   return made;
 }
 
-constexpr Alphabet kAlphabet = make_alphabet();
+constexpr ByteLetters kAlphabet = make_alphabet();
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace servetwin {
 namespace {
 
-struct Free {
+struct FreeUtf8 {
   void operator()(utf8proc_uint8_t* bytes) const { std::free(bytes); }
 };
 
@@ -21,12 +21,12 @@ std::string composed(const std::string& text) {
   const utf8proc_option_t options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   const utf8proc_ssize_t length =
       utf8proc_map(bytes, static_cast<utf8proc_ssize_t>(text.size()), &raw, options);
-  const std::unique_ptr<utf8proc_uint8_t, Free> owned(raw);
+  const std::unique_ptr<utf8proc_uint8_t, FreeUtf8> owned(raw);
   CHECK_INVARIANT(length >= 0, length);
   return {reinterpret_cast<const char*>(raw), static_cast<std::size_t>(length)};
 }
 
-struct Apply {
+struct ApplyNormalizer {
   std::string text;
 
   std::string operator()(const ReplaceText& step) const { return replaced(text, step); }
@@ -50,7 +50,7 @@ std::string replaced(std::string_view text, const ReplaceText& what) {
 }
 
 std::string normalized(const std::vector<NormalizerStep>& steps, std::string text) {
-  for (const NormalizerStep& step : steps) text = std::visit(Apply{std::move(text)}, step);
+  for (const NormalizerStep& step : steps) text = std::visit(ApplyNormalizer{std::move(text)}, step);
   return text;
 }
 

@@ -12,11 +12,11 @@
 namespace servetwin {
 namespace {
 
-constexpr std::uint32_t kMaxSteps = 100'000'000;
+constexpr std::uint32_t kMatchLimit = 100'000'000;
 constexpr std::uint32_t kMaxHeapKib = 256U << 10U;
 constexpr std::size_t kMaxPatternBytes = 16U << 10U;
 
-struct Free {
+struct FreePattern {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
@@ -33,8 +33,8 @@ PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(te
 }  // namespace
 
 struct Pattern::Compiled {
-  std::unique_ptr<pcre2_code, Free> code;
-  std::unique_ptr<pcre2_match_context, Free> context;
+  std::unique_ptr<pcre2_code, FreePattern> code;
+  std::unique_ptr<pcre2_match_context, FreePattern> context;
 };
 
 Pattern::Pattern(std::string_view pattern, const TokenizerPlace& place)
@@ -51,7 +51,7 @@ Pattern::Pattern(std::string_view pattern, const TokenizerPlace& place)
   if (matches_empty != 0) refuse_tokenizer(place, "a regular expression that can match nothing");
   compiled_->context.reset(pcre2_match_context_create(nullptr));
   CHECK_INVARIANT(compiled_->context != nullptr);
-  pcre2_set_match_limit(compiled_->context.get(), kMaxSteps);
+  pcre2_set_match_limit(compiled_->context.get(), kMatchLimit);
   pcre2_set_heap_limit(compiled_->context.get(), kMaxHeapKib);
   pcre2_jit_compile(compiled_->code.get(), PCRE2_JIT_COMPLETE);  // without it the interpreter does the same
 }
@@ -61,7 +61,7 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 std::optional<TextRange> Pattern::find(std::string_view text, std::size_t from) const {
-  const std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create(1, nullptr));
+  const std::unique_ptr<pcre2_match_data, FreePattern> data(pcre2_match_data_create(1, nullptr));
   CHECK_INVARIANT(data != nullptr);
   const auto match = [&](std::uint32_t options) {
     return pcre2_match(compiled_->code.get(), units(text), text.size(), from, PCRE2_NO_UTF_CHECK | options,

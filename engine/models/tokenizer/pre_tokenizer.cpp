@@ -86,7 +86,7 @@ std::string with_replaced_spaces(std::string_view word, const std::string& repla
   return out;
 }
 
-struct Apply {
+struct ApplyPreTokenizer {
   Words& words;
   bool at_start;
 
@@ -116,7 +116,7 @@ Words PreTokenizer::split(std::string text, bool at_start) const {
   words.text = std::move(text);
   if (words.text.empty()) return words;
   words.ranges.push_back({0, words.text.size()});
-  for (const PreTokenizerStep& step : steps_) std::visit(Apply{words, at_start}, step);
+  for (const PreTokenizerStep& step : steps_) std::visit(ApplyPreTokenizer{words, at_start}, step);
   return words;
 }
 
