@@ -87,8 +87,13 @@ Pair log_near_one(Pair m) {
   const Pair f = fast_sum(m.high - 1, m.low);
   const Pair s = f / (f + Pair{2, 0});
   const Pair z = s * s;
+  constexpr std::array<double, 14> kSeries = [] {
+    std::array<double, 14> result{};
+    for (int n = 3; n <= 13; ++n) result[static_cast<std::size_t>(n)] = 2.0 / (2 * n + 1);
+    return result;
+  }();
   double tail = 0;
-  for (int n = 13; n >= 3; --n) tail = tail * z.high + 2.0 / (2 * n + 1);
+  for (std::size_t n = 13; n >= 3; --n) tail = tail * z.high + kSeries[n];
   const Pair series = z * (kTwoThirds + z * (kTwoFifths + exact_product(z.high, tail)));
   return Pair{2 * s.high, 2 * s.low} + s * series;
 }

@@ -145,6 +145,7 @@ WeightedChoice::WeightedChoice(const std::vector<double>& weights) {
 }
 
 std::size_t WeightedChoice::sample(const StreamKey& key, std::uint32_t index) const {
+  if (cumulative_.size() == 1) return 0;  // no draw shifts another, so none is needed
   const double point = draw_unit(key, index) * cumulative_.back();
   const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), point);
   if (found != cumulative_.end()) return static_cast<std::size_t>(found - cumulative_.begin());

@@ -34,7 +34,8 @@ std::int64_t SecondSeries::max_alive() const {
 }
 
 TrendSeries::Interval& TrendSeries::interval(Time at) {
-  while (at.time_since_epoch() / width_ >= static_cast<std::int64_t>(kMaxIntervals)) {
+  auto index = static_cast<std::size_t>(at.time_since_epoch() / width_);
+  while (index >= kMaxIntervals) {
     for (std::size_t i = 0; i < intervals_.size(); ++i) {
       const Interval moved = intervals_[i];
       if (i % 2 == 0) {
@@ -49,8 +50,8 @@ TrendSeries::Interval& TrendSeries::interval(Time at) {
     }
     intervals_.resize((intervals_.size() + 1) / 2);
     width_ *= 2;
+    index = static_cast<std::size_t>(at.time_since_epoch() / width_);
   }
-  const auto index = static_cast<std::size_t>(at.time_since_epoch() / width_);
   if (index >= intervals_.size()) intervals_.resize(index + 1);
   return intervals_[index];
 }

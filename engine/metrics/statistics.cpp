@@ -7,12 +7,24 @@
 namespace servetwin {
 namespace {
 
-// Below these a square times a count stays under 2^126.
+// Below these a value times a count fits 63 bits, and a square times a count 106.
 constexpr std::int64_t kPlainValue = std::int64_t{1} << 43;
-constexpr std::int64_t kPlainCount = std::int64_t{1} << 40;
+constexpr std::int64_t kPlainCount = std::int64_t{1} << 20;
+
+// times * value^2 modulo 2^128; raises `overflow` where that is not the true product.
+Uint128 times_square(std::int64_t value, std::int64_t times, bool& overflow) {
+  const auto wide = static_cast<Uint128>(value);
+  if (value < kPlainValue && times < kPlainCount) [[likely]] {
+    return static_cast<Uint128>(value * times) * wide;
+  }
+  const Uint128 square = wide * wide;
+  const Uint128 term = square * static_cast<Uint128>(times);
+  if (square != 0 && term / square != static_cast<Uint128>(times)) overflow = true;
+  return term;
+}
 
 // How many entries wait to be folded once there is a sketch.
-constexpr std::size_t kBatch = 1024;
+constexpr std::size_t kBatch = 256;
 
 // The k-th smallest value, for ascending k from call to call.
 class Ranks {
@@ -60,12 +72,7 @@ void Moments::add(std::int64_t value, std::int64_t times) {
   max = std::max(max, value);
   count += times;
   sum += static_cast<Int128>(value) * times;
-  const auto wide = static_cast<Uint128>(value);
-  const Uint128 square = wide * wide;
-  const Uint128 term = square * static_cast<Uint128>(times);
-  if (value >= kPlainValue || times >= kPlainCount) [[unlikely]] {
-    if (square != 0 && term / square != static_cast<Uint128>(times)) overflow = true;
-  }
+  const Uint128 term = times_square(value, times, overflow);
   square_sum += term;
   if (square_sum < term) overflow = true;
 }
@@ -94,9 +101,20 @@ std::optional<double> Moments::deviation() const {
   return squares > 0 ? std::sqrt(squares / static_cast<double>(n)) : 0.0;
 }
 
+void Samples::add_with_care(std::int64_t value, std::int64_t count) {
+  CHECK_INVARIANT(value >= 0, value);
+  if (used_ > 0 && entries_[used_ - 1].value == value) {
+    entries_[used_ - 1].count += count;
+    return;
+  }
+  if (used_ == room_) make_room();
+  entries_[used_++] = {value, count};
+}
+
 void Samples::make_room() {
   if (used_ >= limit_) return fold();
-  entries_.resize(std::min(limit_, std::max<std::size_t>(64, used_ * 2)));
+  room_ = std::min(limit_, std::max<std::size_t>(64, used_ * 2));
+  entries_.resize(room_);
 }
 
 void Samples::fold() {
@@ -104,11 +122,15 @@ void Samples::fold() {
     sketch_.emplace_back();
     limit_ = kBatch;
   }
+  Moments folded = folded_;  // a copy stays in registers
+  LogHistogram& sketch = sketch_.front();
   for (const Entry& entry : *this) {
-    folded_.add(entry.value, entry.count);
-    sketch_.front().add(entry.value, entry.count);
+    folded.add(entry.value, entry.count);
+    sketch.add(entry.value, entry.count);
   }
+  folded_ = folded;
   if (entries_.size() != limit_) entries_ = std::vector<Entry>(limit_);
+  room_ = limit_;
   used_ = 0;
 }
 

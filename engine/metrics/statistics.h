@@ -86,13 +86,13 @@ class Samples {
 
   // `value` is not negative, `count` is positive. Cheap: the work is done in batches.
   void add(std::int64_t value, std::int64_t count = 1) {
-    CHECK_INVARIANT(value >= 0, value);
-    if (used_ > 0 && entries_[used_ - 1].value == value) {
-      entries_[used_ - 1].count += count;
-      return;
+    if (used_ == 0 || used_ == room_ || value < 0) [[unlikely]] return add_with_care(value, count);
+    Entry& last = entries_[used_ - 1];
+    if (last.value == value) {
+      last.count += count;
+    } else {
+      entries_[used_++] = {value, count};
     }
-    if (used_ == entries_.size()) make_room();
-    entries_[used_++] = {value, count};
   }
   void merge(const Samples& other);
 
@@ -109,6 +109,8 @@ class Samples {
     std::int64_t count;
   };
 
+  // Where there may be no last entry or no room for another.
+  [[gnu::noinline]] void add_with_care(std::int64_t value, std::int64_t count);
   void make_room();
   void fold();
   const Entry* begin() const { return entries_.data(); }
@@ -119,6 +121,7 @@ class Samples {
   std::size_t limit_;
   std::vector<Entry> entries_;  // the first `used_`: all, or with a sketch those that are not in it yet
   std::size_t used_ = 0;
+  std::size_t room_ = 0;  // entries_.size()
   Moments folded_;                    // of what is in the sketch
   std::vector<LogHistogram> sketch_;  // none or one
 };

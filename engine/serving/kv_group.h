@@ -105,6 +105,7 @@ class KvGroup {
   void let_go_piece(std::uint32_t piece);
   void note_taken(const Owner& owner, std::int32_t top, std::int32_t count);
   void evict(OwnerSlot owner, std::int32_t first, std::int32_t end);
+  [[gnu::noinline]] void evict_any(OwnerSlot owner, std::int32_t first, std::int32_t end);
   void cut_copies(std::uint32_t node, OwnerSlot owner, std::int32_t first, std::int32_t end);
   void release_owner_if_empty(OwnerSlot owner);
   std::int32_t found_until(const Node& node, std::int32_t index, OwnerSlot& owner) const;

@@ -99,6 +99,12 @@ void KvGroup::evict(OwnerSlot slot, std::int32_t first, std::int32_t end) {
     last.end = copies.front().end = first;
     return;
   }
+  evict_any(slot, first, end);
+}
+
+// The same, whatever of them is findable in how many copies.
+void KvGroup::evict_any(OwnerSlot slot, std::int32_t first, std::int32_t end) {
+  std::vector<Published>& published = owners_[slot].published;
   for (std::size_t i = published.size(); i-- > 0;) {
     Published& range = published[i];
     if (range.end <= first) break;  // ranges ascend
@@ -106,7 +112,7 @@ void KvGroup::evict(OwnerSlot slot, std::int32_t first, std::int32_t end) {
     const std::int32_t low = std::max(range.first, first);
     const std::int32_t high = std::min(range.end, end);
     cut_copies(range.node, slot, low, high);
-    if (range.first < low && range.end == high) {  // the usual case: the tail goes first
+    if (range.first < low && range.end == high) {
       range.end = low;
       continue;
     }

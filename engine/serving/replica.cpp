@@ -138,38 +138,44 @@ void Replica::set_window(Slot slot, bool open) {
 
 bool Replica::plan_step(Time now) {
   if (!builder_.build(now)) return false;
-  InFlightStep step{s_.plan.step, now, s_.plan.shape, s_.plan_pooled && s_.pool.size() > 0, {}};
+  InFlightStep& step = s_.in_flight.emplace_back();
+  step.step = s_.plan.step;
+  step.planned = now;
+  step.shape = s_.plan.shape;
+  step.pooled = s_.plan_pooled && s_.pool.size() > 0;
   step.rows.swap(s_.rows);
-  s_.in_flight.push_back(std::move(step));
   return true;
 }
 
 void Replica::step_done(StepId step_id, Time now) {
   CHECK_INVARIANT(!s_.in_flight.empty(), raw(step_id));
-  InFlightStep step = std::move(s_.in_flight.front());
-  s_.in_flight.erase(s_.in_flight.begin());  // there are hardly ever more than two
+  InFlightStep& step = s_.in_flight.front();
   CHECK_INVARIANT(step.step == step_id, raw(step.step), raw(step_id));
   s_.timeline.add_signed(to_ns(now));
   for (Observer* observer : s_.observers)
     observer->on_step_done(s_.id, step.step, step.shape, step.planned, now);
-  count_pool_gaps(step.pooled);
+  const bool pooled = step.pooled;
+  std::vector<InFlightRow> rows = std::move(step.rows);
+  s_.in_flight.erase(s_.in_flight.begin());  // there are hardly ever more than two
+  delivering_ = step_id;
   previous_end_ = s_.last_end;
   s_.last_end = now;
-  finish_announced_and_due(step, now);
-  deliver(step, now);
+  count_pool_gaps(pooled);
+  finish_announced_and_due(pooled, now);
+  deliver(rows, now);
   tell_pool_gaps(now);
   if (s_.shortcut_allowed()) park_decoders(now);
-  step.rows.clear();
-  s_.rows.swap(step.rows);  // its storage serves the next plan
+  rows.clear();
+  s_.rows.swap(rows);  // its storage serves the next plan
 }
 
-// Members of the pool that end with this step, in running order.
-void Replica::finish_announced_and_due(const InFlightStep& step, Time now) {
+// Members of the pool that end with the step being delivered, in running order.
+void Replica::finish_announced_and_due(bool pooled, Time now) {
   ending_.clear();
-  if (step.pooled && s_.pool.may_end()) s_.pool.ending(ending_);
+  if (pooled && s_.pool.may_end()) s_.pool.ending(ending_);
   for (const Slot slot : s_.stopping) {
     const RequestState& state = s_.table[slot];
-    if (state.spec.id == kNoRequest || !state.parked || !state.stopping || state.stopping_step != step.step)
+    if (state.spec.id == kNoRequest || !state.parked || !state.stopping || state.stopping_step != delivering_)
       continue;
     if (std::find(ending_.begin(), ending_.end(), slot) == ending_.end()) ending_.push_back(slot);
   }
@@ -183,10 +189,22 @@ void Replica::finish_announced_and_due(const InFlightStep& step, Time now) {
   }
 }
 
-void Replica::deliver(const InFlightStep& step, Time now) {
-  delivering_ = step.step;
-  for (const InFlightRow& row : step.rows) {
-    if (s_.table[row.slot].spec.id == row.request) deliver_row(row, now);
+void Replica::deliver(const std::vector<InFlightRow>& rows, Time now) {
+  const Time previous = previous_end_;
+  const bool all_usual = previous != kTimeNever && !s_.config.in_flight.speculate_outputs;
+  for (const InFlightRow& row : rows) {
+    RequestState& state = s_.table[row.slot];
+    if (state.spec.id != row.request) continue;
+    const bool as_usual = all_usual && state.last_token == previous && state.phase == Phase::kRunning &&
+                          row.sampled && !state.stopping && state.outputs + 1 < state.limit;
+    if (!as_usual) {
+      deliver_row(row, now);
+      continue;
+    }
+    --state.in_flight;
+    ++state.outputs;
+    state.last_token = now;
+    ++regular_gaps_[state.spec.stat_group];
   }
 }
 
@@ -286,7 +304,9 @@ const StepPlan& Replica::advance(Time end) {
   for (Observer* observer : s_.observers) observer->on_decode_step(told);
   step.step = s_.plan.step;
   step.planned = end;
-  step.shape = s_.plan.shape;
+  // Nothing else of the shape changes.
+  step.shape.decode_context = s_.plan.shape.decode_context;
+  step.shape.max_context = s_.plan.shape.max_context;
   return s_.plan;
 }
 

@@ -73,10 +73,10 @@ class Replica {
  private:
   void count_pool_gaps(bool pooled);
   void tell_pool_gaps(Time now);
-  void deliver(const InFlightStep& step, Time now);
-  void deliver_row(const InFlightRow& row, Time now);
+  void deliver(const std::vector<InFlightRow>& rows, Time now);
+  [[gnu::noinline]] void deliver_row(const InFlightRow& row, Time now);
   void tell_gap(const RequestState& state, Time now);
-  void finish_announced_and_due(const InFlightStep& step, Time now);
+  void finish_announced_and_due(bool pooled, Time now);
   void finish(Slot slot, EndState as, EndReason reason, Time now);
   void let_go(Slot slot);
   void park_decoders(Time now);

@@ -96,14 +96,16 @@ bool StepBuilder::close() {
 void StepBuilder::record_step() {
   const StepPlan& plan = r_.plan;
   Digest decisions = r_.decisions;
+  Digest timeline = r_.timeline;
   decisions.add(raw(plan.step));
   decisions.add_signed(plan.shape.decode_sequences);
   decisions.add_signed(plan.shape.decode_context);
   decisions.add(r_.words.size());
   for (const std::uint64_t word : r_.words) decisions.add(word);
+  timeline.add_signed(to_ns(plan.time));
+  timeline.add(decisions.value());
   r_.decisions = decisions;
-  r_.timeline.add_signed(to_ns(plan.time));
-  r_.timeline.add(decisions.value());
+  r_.timeline = timeline;
 }
 
 // Every member of the pool advances by one token.
@@ -214,10 +216,16 @@ void StepBuilder::decode_stretch(std::size_t& index) {
   StepShape& shape = r_.plan.shape;
   const std::int64_t block_size = r_.config.block_size.value;
   const std::int64_t last_context = r_.config.max_model_len.value - 1;
+  const bool ahead = r_.config.in_flight.speculate_outputs;
   const std::size_t begin = index;
   const std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
+  const Slot* const running = r_.running.data();
+  std::vector<StepRow>& plan_rows = r_.plan.rows;
+  std::vector<InFlightRow>& slot_rows = r_.rows;
+  std::int64_t contexts = 0;
+  std::int64_t longest = shape.max_context;
   for (; index < end; ++index) {
-    const Slot slot = r_.running[index];
+    const Slot slot = running[index];
     RequestState& state = table_[slot];
     const std::int64_t context = state.computed;
     if (!state.decoding || state.in_flight > 0 || state.window_closed) break;
@@ -231,12 +239,14 @@ void StepBuilder::decode_stretch(std::size_t& index) {
       if (state.computed == held_tokens) publish(state);
     }
     ++state.in_flight;
-    if (r_.config.in_flight.speculate_outputs) ++state.placeholders;
-    r_.plan.rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true});
-    r_.rows.push_back({slot, state.spec.id, true});
-    shape.decode_context += context + 1;
-    shape.max_context = std::max(shape.max_context, context + 1);
+    if (ahead) ++state.placeholders;
+    plan_rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true});
+    slot_rows.push_back({slot, state.spec.id, true});
+    contexts += context + 1;
+    longest = std::max(longest, context + 1);
   }
+  shape.decode_context += contexts;
+  shape.max_context = longest;
   const auto rows = static_cast<std::int64_t>(index - begin);
   shape.tokens += rows;
   shape.sequences += rows;

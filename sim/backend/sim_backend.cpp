@@ -24,6 +24,10 @@ void SimBackend::attach(Cluster& cluster) {
   arrival_ = source_.next_arrival();
   replicas_.resize(cluster.num_replicas());
   CHECK_INVARIANT(costs_.size() == 1 || costs_.size() == replicas_.size(), costs_.size(), replicas_.size());
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    const EngineConfig& config = cluster.at(ReplicaId{static_cast<std::uint16_t>(i)}).state().config;
+    replicas_[i].overlaps = config.in_flight.depth > 1;
+  }
 }
 
 // When something that is not a replica's own doing happens next.
@@ -148,42 +152,43 @@ bool SimBackend::plan_is_next() const {
 }
 
 // With more than one step in flight the host prepares the next step while the device works.
-Duration SimBackend::overlapped(ReplicaId replica, double total_ns, double host_ns) const {
+Duration SimBackend::PerReplica::device_time(double total_ns, double host_ns) const {
   const Duration total = duration_from_ns(total_ns);
-  if (cluster_->at(replica).state().config.in_flight.depth == 1) return total;
+  if (!overlaps) return total;
   const Duration host = duration_from_ns(host_ns);
   return std::max(total - host, host);
 }
 
 Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
   const StepShape& shape = plan.shape;
-  const CostModel& model = cost(plan.replica);
-  if (shape.pure_decode()) {
-    if (replica.line_sequences != shape.decode_sequences || replica.line_graph != shape.graph_size) {
-      const std::optional<ContextLine> line = model.decode_line(shape);
-      replica.has_line = line.has_value();
-      replica.line = line.value_or(ContextLine{});
-      replica.line_sequences = shape.decode_sequences;
-      replica.line_graph = shape.graph_size;
-    }
-    if (replica.has_line) {
-      const double context = static_cast<double>(shape.decode_context);
-      return overlapped(plan.replica, replica.line.base_ns + replica.line.slope_ns * context,
-                        replica.line.host_ns);
-    }
+  if (!shape.pure_decode()) return full_duration(replica, plan);
+  if (replica.line_sequences != shape.decode_sequences || replica.line_graph != shape.graph_size) {
+    const std::optional<ContextLine> line = cost(plan.replica).decode_line(shape);
+    replica.has_line = line.has_value();
+    replica.line = line.value_or(ContextLine{});
+    replica.line_sequences = shape.decode_sequences;
+    replica.line_graph = shape.graph_size;
   }
+  if (!replica.has_line) return full_duration(replica, plan);
+  const double context = static_cast<double>(shape.decode_context);
+  return replica.device_time(replica.line.base_ns + replica.line.slope_ns * context, replica.line.host_ns);
+}
+
+Duration SimBackend::full_duration(const PerReplica& replica, const StepPlan& plan) {
+  const CostModel& model = cost(plan.replica);
   const StepInput input = step_input(plan, model, rows_);
-  if (cluster_->at(plan.replica).state().config.in_flight.depth == 1) return model.step_time(input);
+  if (!replica.overlaps) return model.step_time(input);
   const StepCost full = model.step(input);
   const double host_ns = full.ops[static_cast<std::size_t>(OpClass::kHost)].ns;
-  return overlapped(plan.replica, static_cast<double>(full.total.count()), host_ns);
+  return replica.device_time(static_cast<double>(full.total.count()), host_ns);
 }
 
 // Copies come one after the other, before the step that needs the room or the blocks.
 Duration SimBackend::swap_time(PerReplica& replica, const StepShape& shape) const {
-  const std::int64_t blocks =
-      std::exchange(replica.blocks_to_copy, 0) + shape.swap_out_blocks + shape.swap_in_blocks;
-  return blocks == 0 ? Duration{0} : duration_from_ns(options_.swap_block_ns * static_cast<double>(blocks));
+  const std::int64_t blocks = replica.blocks_to_copy + shape.swap_out_blocks + shape.swap_in_blocks;
+  if (blocks == 0) return Duration{0};
+  replica.blocks_to_copy = 0;
+  return duration_from_ns(options_.swap_block_ns * static_cast<double>(blocks));
 }
 
 std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) const {
@@ -196,21 +201,24 @@ std::optional<Duration> SimBackend::replayed_duration(const StepPlan& plan) cons
 // Prices the step just planned and announces the requests that stop with it. Returns when it ends.
 Time SimBackend::begin_step(PerReplica& replica, const StepPlan& plan) {
   ++num_steps_;
-  const std::optional<Duration> known = replayed_duration(plan);
   const Duration copies = swap_time(replica, plan.shape);
+  const std::optional<Duration> known = replayed_duration(plan);
   const Time end = known.has_value()
                        ? plan.time + *known
                        : std::max(plan.time, replica.device_free) + copies + duration(replica, plan);
   replica.device_free = end;
   if (!slow_readers_.empty()) send_tokens(plan, end);
   replica.stop_pending = false;
-  if (plan.entries.empty() && replica.stops.skip_plan()) return end;
+  if (!plan.entries.empty() || !replica.stops.skip_plan()) announce_stops(replica, plan, end);
+  return end;
+}
+
+void SimBackend::announce_stops(PerReplica& replica, const StepPlan& plan, Time end) {
   stops_.clear();
   replica.stops.on_plan(plan, stops_);
   for (const RequestId request : stops_)
     inside_.push({end, SequenceOut{request, plan.step, EndState::kStop}, 0});
   replica.stop_pending = !stops_.empty();
-  return end;
 }
 
 void SimBackend::start_step(const StepPlan& plan) {
@@ -261,9 +269,13 @@ void SimBackend::note_reset(ReplicaId replica) {
 void SimBackend::end_request(const RequestRecord& record) {
   if (record.replica != kNoReplica) replicas_[raw(record.replica)].stops.remove(record.id);
   slow_readers_.remove(record.id);
-  RequestRecord seen = record;  // by the client
-  seen.end += options_.front_end.per_output;
-  source_.on_end(seen);
+  if (options_.front_end.per_output.count() == 0) {
+    source_.on_end(record);
+  } else {
+    RequestRecord seen = record;  // by the client
+    seen.end += options_.front_end.per_output;
+    source_.on_end(seen);
+  }
   if (reacts_) arrival_ = source_.next_arrival();
 }
 

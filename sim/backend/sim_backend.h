@@ -72,7 +72,10 @@ class SimBackend final : public Backend {
 
  private:
   struct PerReplica {
+    Duration device_time(double total_ns, double host_ns) const;
+
     StopTracker stops;
+    bool overlaps = false;  // it has more than one step in flight
     Time device_free = kTimeZero;
     std::uint32_t ran = 1;      // steps that the pending StepDone completes
     bool stop_pending = false;  // a SequenceOut of the step in flight is outstanding
@@ -87,9 +90,10 @@ class SimBackend final : public Backend {
   const CostModel& cost(ReplicaId replica) const { return *costs_[costs_.size() == 1 ? 0 : raw(replica)]; }
   Duration duration(PerReplica& replica, const StepPlan& plan);
   Duration swap_time(PerReplica& replica, const StepShape& shape) const;
-  Duration overlapped(ReplicaId replica, double total_ns, double host_ns) const;
+  [[gnu::noinline]] Duration full_duration(const PerReplica& replica, const StepPlan& plan);
   std::optional<Duration> replayed_duration(const StepPlan& plan) const;
   Time begin_step(PerReplica& replica, const StepPlan& plan);
+  [[gnu::noinline]] void announce_stops(PerReplica& replica, const StepPlan& plan, Time end);
   bool plan_is_next() const;
   void arrive(StampedEvent& out);
   void schedule_client(const WorkloadItem& item);
