@@ -89,6 +89,28 @@ ReplicaStats& Recorder::settle(ReplicaId replica, Time now) {
   return r;
 }
 
+// Inline: each step pays for it.
+inline void Recorder::count_step(
+    ReplicaStats& r, ReplicaId replica, const StepShape& shape, Time planned, Time end) {
+  ++r.steps;
+  r.tokens += shape.tokens;
+  r.prefill_tokens += shape.prefill_tokens;
+  r.sequences += shape.sequences;
+  r.pure_decode_steps += shape.pure_decode() ? 1 : 0;
+  if (shape.graph_size > 0) {
+    ++r.graph_steps;
+    r.padding_tokens += shape.graph_size - shape.tokens;
+  }
+  ++r.steps_by_tokens[token_bucket(shape.tokens)];
+  for (const ItlLimit& itl : itl_limits_) {
+    const bool over = end - r.step_end > itl.limit;
+    over_steps(replica, ClassId{static_cast<std::uint8_t>(itl.traffic_class)}) += over ? 1 : 0;
+  }
+  // Steps in flight together overlap; the time they share is counted once.
+  r.busy_ns += to_ns(end - std::max(planned, r.step_end));
+  r.step_end = end;
+}
+
 void Recorder::on_plan(const StepPlan& plan) {
   ReplicaStats& r = settle(plan.replica, plan.time);
   r.used = plan.used_blocks.value;
@@ -116,27 +138,6 @@ void Recorder::on_decode_step(const DecodeStep& step) {
 
 void Recorder::on_step_done(ReplicaId replica, StepId, const StepShape& shape, Time planned, Time end) {
   count_step(replicas_[raw(replica)], replica, shape, planned, end);
-}
-
-void Recorder::count_step(
-    ReplicaStats& r, ReplicaId replica, const StepShape& shape, Time planned, Time end) {
-  ++r.steps;
-  r.tokens += shape.tokens;
-  r.prefill_tokens += shape.prefill_tokens;
-  r.sequences += shape.sequences;
-  r.pure_decode_steps += shape.pure_decode() ? 1 : 0;
-  if (shape.graph_size > 0) {
-    ++r.graph_steps;
-    r.padding_tokens += shape.graph_size - shape.tokens;
-  }
-  ++r.steps_by_tokens[token_bucket(shape.tokens)];
-  for (const ItlLimit& itl : itl_limits_) {
-    const bool over = end - r.step_end > itl.limit;
-    over_steps(replica, ClassId{static_cast<std::uint8_t>(itl.traffic_class)}) += over ? 1 : 0;
-  }
-  // Steps in flight together overlap; the time they share is counted once.
-  r.busy_ns += to_ns(end - std::max(planned, r.step_end));
-  r.step_end = end;
 }
 
 void Recorder::on_gaps(ReplicaId, int stat_group, Duration gap, std::int64_t count, Time end, RequestId one) {

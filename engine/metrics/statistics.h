@@ -86,7 +86,8 @@ class Samples {
 
   // `value` is not negative, `count` is positive. Cheap: the work is done in batches.
   void add(std::int64_t value, std::int64_t count = 1) {
-    if (used_ == 0 || used_ == room_ || value < 0) [[unlikely]] return add_with_care(value, count);
+    if (used_ == 0 || used_ == room_ || value < 0) [[unlikely]]
+      return add_with_care(value, count);
     Entry& last = entries_[used_ - 1];
     if (last.value == value) {
       last.count += count;
@@ -121,7 +122,7 @@ class Samples {
   std::size_t limit_;
   std::vector<Entry> entries_;  // the first `used_`: all, or with a sketch those that are not in it yet
   std::size_t used_ = 0;
-  std::size_t room_ = 0;  // entries_.size()
+  std::size_t room_ = 0;              // entries_.size()
   Moments folded_;                    // of what is in the sketch
   std::vector<LogHistogram> sketch_;  // none or one
 };

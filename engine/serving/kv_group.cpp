@@ -134,20 +134,24 @@ void KvGroup::take(std::int64_t count) {
   CHECK_INVARIANT(count <= free_, count, free_);
   free_ -= count;
   while (count > 0) {
-    const std::uint32_t index = queue_head_;
-    Piece& piece = pieces_[index];
-    const OwnerSlot slot = piece.owner;
+    Piece& piece = pieces_[queue_head_];
     const std::int64_t size = piece.end - piece.first;
     const auto part = static_cast<std::int32_t>(std::min(count, size));
-    note_taken(owners_[slot], piece.end - 1, part);
-    evict(slot, piece.end - part, piece.end);
+    note_taken(owners_[piece.owner], piece.end - 1, part);
+    evict(piece.owner, piece.end - part, piece.end);
     piece.end -= part;
     count -= part;
-    if (piece.first < piece.end) continue;
-    queue_remove(index);
-    drop_piece(index);
-    release_owner_if_empty(slot);
+    if (piece.first == piece.end) drop_head();
   }
+}
+
+// Nothing is left of the queue's first piece.
+void KvGroup::drop_head() {
+  const std::uint32_t index = queue_head_;
+  const OwnerSlot slot = pieces_[index].owner;
+  queue_remove(index);
+  drop_piece(index);
+  release_owner_if_empty(slot);
 }
 
 void KvGroup::note_taken(const Owner& owner, std::int32_t top, std::int32_t count) {

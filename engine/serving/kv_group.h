@@ -100,6 +100,7 @@ class KvGroup {
   std::uint32_t piece_at(OwnerSlot owner, std::int32_t index) const;
   void queue_push(std::uint32_t piece);
   void queue_remove(std::uint32_t piece);
+  [[gnu::noinline]] void drop_head();
   void hold(const KvExtent& extent);
   void let_go(const KvExtent& extent);
   void let_go_piece(std::uint32_t piece);

@@ -13,6 +13,10 @@
 
 namespace servetwin {
 
+// Where the request table keeps a request; used again by another after it ended.
+using Slot = std::uint32_t;
+inline constexpr Slot kNoSlot = 0xffffffffU;
+
 enum class PlanAction : std::uint8_t {
   kChunk,    // a running request computes part of its prompt (or of what it must recompute)
   kAdmit,    // a waiting request enters, computing its first chunk
@@ -58,6 +62,7 @@ struct StepRow {
   Tokens tokens{};   // query length
   Tokens context{};  // tokens computed before
   bool sampled = false;
+  Slot slot = kNoSlot;  // the core's own; another request may have it when the step comes back
 };
 
 // The blocks of a kSwapOut, in order of the sequence, for executors that copy. They have been given back by

@@ -49,7 +49,6 @@ void StepBuilder::refund(Slot slot) {
   --state.in_flight;
   state.computed -= row->tokens.value;
   budget_ += row->tokens.value;
-  r_.rows.erase(r_.rows.begin() + (row - rows.begin()));
   rows.erase(row);
   // The longest context may have been the victim's.
   r_.plan.shape.max_context = 0;

@@ -143,7 +143,8 @@ bool Replica::plan_step(Time now) {
   step.planned = now;
   step.shape = s_.plan.shape;
   step.pooled = s_.plan_pooled && s_.pool.size() > 0;
-  step.rows.swap(s_.rows);
+  step.rows.swap(spare_rows_);
+  step.rows = s_.plan.rows;
   return true;
 }
 
@@ -155,7 +156,7 @@ void Replica::step_done(StepId step_id, Time now) {
   for (Observer* observer : s_.observers)
     observer->on_step_done(s_.id, step.step, step.shape, step.planned, now);
   const bool pooled = step.pooled;
-  std::vector<InFlightRow> rows = std::move(step.rows);
+  std::vector<StepRow> rows = std::move(step.rows);
   s_.in_flight.erase(s_.in_flight.begin());  // there are hardly ever more than two
   delivering_ = step_id;
   previous_end_ = s_.last_end;
@@ -165,8 +166,7 @@ void Replica::step_done(StepId step_id, Time now) {
   deliver(rows, now);
   tell_pool_gaps(now);
   if (s_.shortcut_allowed()) park_decoders(now);
-  rows.clear();
-  s_.rows.swap(rows);  // its storage serves the next plan
+  spare_rows_.swap(rows);
 }
 
 // Members of the pool that end with the step being delivered, in running order.
@@ -189,10 +189,10 @@ void Replica::finish_announced_and_due(bool pooled, Time now) {
   }
 }
 
-void Replica::deliver(const std::vector<InFlightRow>& rows, Time now) {
+void Replica::deliver(const std::vector<StepRow>& rows, Time now) {
   const Time previous = previous_end_;
   const bool all_usual = previous != kTimeNever && !s_.config.in_flight.speculate_outputs;
-  for (const InFlightRow& row : rows) {
+  for (const StepRow& row : rows) {
     RequestState& state = s_.table[row.slot];
     if (state.spec.id != row.request) continue;
     const bool as_usual = all_usual && state.last_token == previous && state.phase == Phase::kRunning &&
@@ -208,7 +208,7 @@ void Replica::deliver(const std::vector<InFlightRow>& rows, Time now) {
   }
 }
 
-void Replica::deliver_row(const InFlightRow& row, Time now) {
+void Replica::deliver_row(const StepRow& row, Time now) {
   RequestState& state = s_.table[row.slot];
   --state.in_flight;
   if (state.phase == Phase::kWaiting) s_.classify(row.slot);
@@ -329,7 +329,7 @@ void Replica::preempt_all(Time now) {
   std::sort(s_.running.begin(), s_.running.end(),
             [this](Slot a, Slot b) { return s_.table[a].admission < s_.table[b].admission; });
   for (InFlightStep& step : s_.in_flight) {
-    for (const InFlightRow& row : step.rows) {
+    for (const StepRow& row : step.rows) {
       RequestState& state = s_.table[row.slot];
       if (state.spec.id != row.request) continue;
       state.in_flight = state.placeholders = 0;

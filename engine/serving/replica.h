@@ -73,8 +73,8 @@ class Replica {
  private:
   void count_pool_gaps(bool pooled);
   void tell_pool_gaps(Time now);
-  void deliver(const std::vector<InFlightRow>& rows, Time now);
-  [[gnu::noinline]] void deliver_row(const InFlightRow& row, Time now);
+  void deliver(const std::vector<StepRow>& rows, Time now);
+  [[gnu::noinline]] void deliver_row(const StepRow& row, Time now);
   void tell_gap(const RequestState& state, Time now);
   void finish_announced_and_due(bool pooled, Time now);
   void finish(Slot slot, EndState as, EndReason reason, Time now);
@@ -93,6 +93,7 @@ class Replica {
   std::array<std::int64_t, kMaxStatGroups> regular_gaps_{};
   int groups_seen_ = 0;  // one past the highest stat group so far
   std::vector<Slot> ending_;
+  std::vector<StepRow> spare_rows_;  // storage for the rows of the next step
 };
 
 }  // namespace servetwin

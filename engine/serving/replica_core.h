@@ -17,18 +17,12 @@
 
 namespace servetwin {
 
-struct InFlightRow {
-  Slot slot = kNoSlot;
-  RequestId request = kNoRequest;  // the slot may have another tenant when the step comes back
-  bool sampled = false;
-};
-
 struct InFlightStep {
   StepId step{0};
   Time planned = kTimeZero;
   StepShape shape;
-  bool pooled = false;            // the pool's members are in it, without rows
-  std::vector<InFlightRow> rows;  // in running order
+  bool pooled = false;        // the pool's members are in it, without rows
+  std::vector<StepRow> rows;  // in running order
 };
 
 struct ReplicaCore {
@@ -78,7 +72,6 @@ struct ReplicaCore {
   std::vector<Slot> stopping;           // announced ends of the step in flight
 
   StepPlan plan;                     // the last one
-  std::vector<InFlightRow> rows;     // its rows with their slots
   std::vector<std::uint64_t> words;  // its record, see step_record.h
   bool plan_pooled = false;
   bool steady = false;      // planning again would decide the same as long as membership does not change

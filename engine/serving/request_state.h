@@ -12,9 +12,6 @@
 
 namespace servetwin {
 
-using Slot = std::uint32_t;
-inline constexpr Slot kNoSlot = 0xffffffffU;
-
 enum class Phase : std::uint8_t { kReceived, kTokenising, kHeld, kWaiting, kRunning };
 
 // A count of tokens or blocks below 2^31 in four bytes; computes in eight. What a request may hold is bounded

@@ -52,7 +52,6 @@ void StepBuilder::open(Time now) {
   plan.entries.clear();
   plan.swap_outs.clear();
   plan.rows.clear();
-  r_.rows.clear();
   plan.held.fill(0);
   plan.shape = StepShape{};
   r_.words.clear();
@@ -220,8 +219,7 @@ void StepBuilder::decode_stretch(std::size_t& index) {
   const std::size_t begin = index;
   const std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
   const Slot* const running = r_.running.data();
-  std::vector<StepRow>& plan_rows = r_.plan.rows;
-  std::vector<InFlightRow>& slot_rows = r_.rows;
+  std::vector<StepRow>& rows = r_.plan.rows;
   std::int64_t contexts = 0;
   std::int64_t longest = shape.max_context;
   for (; index < end; ++index) {
@@ -240,19 +238,18 @@ void StepBuilder::decode_stretch(std::size_t& index) {
     }
     ++state.in_flight;
     if (ahead) ++state.placeholders;
-    plan_rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true});
-    slot_rows.push_back({slot, state.spec.id, true});
+    rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true, slot});
     contexts += context + 1;
     longest = std::max(longest, context + 1);
   }
   shape.decode_context += contexts;
   shape.max_context = longest;
-  const auto rows = static_cast<std::int64_t>(index - begin);
-  shape.tokens += rows;
-  shape.sequences += rows;
-  shape.decode_sequences += rows;
-  shape.sampled_rows += rows;
-  budget_ -= rows;
+  const auto count = static_cast<std::int64_t>(index - begin);
+  shape.tokens += count;
+  shape.sequences += count;
+  shape.decode_sequences += count;
+  shape.sampled_rows += count;
+  budget_ -= count;
 }
 
 std::optional<HeldReason> StepBuilder::cannot_run(const RequestState& state) const {
@@ -301,8 +298,7 @@ void StepBuilder::add_row(Slot slot, RequestState& state, std::int64_t tokens, b
   }
   ++state.in_flight;
   budget_ -= tokens;
-  r_.plan.rows.push_back({state.spec.id, Tokens{tokens}, Tokens{context}, sampled});
-  r_.rows.push_back({slot, state.spec.id, sampled});
+  r_.plan.rows.push_back({state.spec.id, Tokens{tokens}, Tokens{context}, sampled, slot});
   CHECK_INVARIANT(budget_ >= 0, budget_, slot);
 }
 
