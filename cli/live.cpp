@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/stop_signal.h"
+#include "cli/thread_places.h"
 #include "cli/verb.h"
 #include "engine/base/unit_text.h"
 #include "engine/metrics/output_file.h"
@@ -57,6 +58,7 @@ class Live final : public Verb {
     arguments.flag("--tokens", tokens_, "Also writes tokens.jsonl: the token ids of each answer.");
     arguments.flag("--json", json_, "Prints summary.json on standard output instead of sentence and table.");
     arguments.option("--threads", "N", threads_, "Threads that compute, per replica; by default 1.");
+    places_.declare(arguments);
     arguments.option("--temperature", "T", temperature_, "0, the default: the most likely token.");
   }
 
@@ -66,6 +68,9 @@ class Live final : public Verb {
     world_options.sampling.temperature = static_cast<float>(temperature());
     const Scenario scenario = load_scenario(scenario_, overrides_);
     world_options.sampling.seed = static_cast<std::uint64_t>(scenario.spec().seed);
+    places_.take("live", static_cast<std::size_t>(world_options.threads * scenario.spec().replicas));
+    world_options.cpus = places_.compute();
+    terminal.err(places_.text());
     if (options_.out.empty()) options_.out = "runs/" + scenario.document.metadata.name + "-live";
     TokenCollector collector;
     if (tokens_) world_options.sink = [&collector](const OutputToken& token) { collector.take(token); };
@@ -127,6 +132,7 @@ class Live final : public Verb {
   std::string threads_ = "1";
   std::string temperature_ = "0";
   ScenarioOverrides overrides_;
+  ThreadPlaces places_;
   RunOptions options_;
   bool tokens_ = false;
   bool json_ = false;

@@ -15,6 +15,7 @@ void ServedEngine::declare(Arguments& arguments) {
   arguments.option("--simulate", "SCENARIO", scenario_name_, "The deployment that answers, simulated.");
   arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
   model_.declare(arguments);
+  places_.declare(arguments);
   arguments.option("--speed", "X", speed_, "Simulated seconds in a second; by default 1.");
   arguments.option("--served-model-name", "NAME", name_, "The model's name for clients.");
 }
@@ -43,10 +44,14 @@ double ServedEngine::speed() const {
 std::unique_ptr<CompletionEngine> ServedEngine::start(AnswerListener& listener,
                                                       ServedFiles& files,
                                                       Terminal& terminal) {
-  return model_.is_given() ? live(listener, files, terminal) : simulated(listener, files);
+  return model_.is_given() ? live(listener, files, terminal) : simulated(listener, files, terminal);
 }
 
-std::unique_ptr<CompletionEngine> ServedEngine::simulated(AnswerListener& listener, ServedFiles& files) {
+std::unique_ptr<CompletionEngine> ServedEngine::simulated(AnswerListener& listener,
+                                                          ServedFiles& files,
+                                                          Terminal& terminal) {
+  places_.take("serve", 0);
+  terminal.err(places_.text());
   scenario_ = load_scenario(scenario_name_, overrides_);
   if (files.are_wanted()) {
     const RunParts parts = assemble(*scenario_);
@@ -65,6 +70,8 @@ std::unique_ptr<CompletionEngine> ServedEngine::live(AnswerListener& listener,
                                                      ServedFiles& files,
                                                      Terminal& terminal) {
   LiveEngineOptions options = completed(model_.options(name_));
+  places_.take("serve", static_cast<std::size_t>(options.threads));
+  options.cpus = places_.compute();
   if (files.are_wanted()) {
     scenario_ = served_scenario(options);
     files.open(*scenario_,
@@ -73,7 +80,7 @@ std::unique_ptr<CompletionEngine> ServedEngine::live(AnswerListener& listener,
   options.observers = files.observers();
   options.journal = files.journal();
   auto engine = std::make_unique<LiveEngine>(std::move(options), listener);
-  terminal.err(ServedModel::describe(*engine));
+  terminal.err(ServedModel::describe(*engine) + places_.text());
   return engine;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/served_files.h"
 #include "cli/served_model.h"
 #include "cli/terminal.h"
+#include "cli/thread_places.h"
 #include "engine/live/http/completion_engine.h"
 #include "scenarios/scenario.h"
 
@@ -24,7 +25,9 @@ class ServedEngine {
 
  private:
   double speed() const;
-  std::unique_ptr<CompletionEngine> simulated(AnswerListener& listener, ServedFiles& files);
+  std::unique_ptr<CompletionEngine> simulated(AnswerListener& listener,
+                                              ServedFiles& files,
+                                              Terminal& terminal);
   std::unique_ptr<CompletionEngine> live(AnswerListener& listener, ServedFiles& files, Terminal& terminal);
 
   std::string name_;
@@ -32,6 +35,7 @@ class ServedEngine {
   std::string speed_ = "1";
   ScenarioOverrides overrides_;
   ServedModel model_;
+  ThreadPlaces places_;
   std::optional<Scenario> scenario_;  // of what is served
 };
 

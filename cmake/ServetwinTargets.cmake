@@ -14,7 +14,7 @@ endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
 option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
-option(SERVETWIN_UNITY "Compile libraries and program a dozen files at a time, which is faster from nothing" OFF)
+option(SERVETWIN_UNITY "Compile libraries and program a dozen files at a time: faster from nothing" OFF)
 option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder of the measured data and traces that some tests read; they skip loudly without it")
@@ -41,7 +41,7 @@ function(servetwin_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# A dozen files at a time, where that is asked for; files in one dozen must not repeat each other's local names.
+# A dozen files at a time, where asked for; files in one dozen must not repeat each other's local names.
 function(servetwin_unity target)
   if(SERVETWIN_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
@@ -56,8 +56,8 @@ function(servetwin_driver target)
   endif()
 endfunction()
 
-# servetwin_library(name [FLAT] DIRS folder... [LINK target...]): an OBJECT library of the folders' .cpp files.
-# FLAT: without folders below them.
+# servetwin_library(name [FLAT] DIRS folder... [LINK target...]): an OBJECT library of the folders'
+# .cpp files. FLAT: without folders below them.
 function(servetwin_library name)
   cmake_parse_arguments(ARG "FLAT" "" "DIRS;LINK" ${ARGN})
   servetwin_sources(sources ${ARG_DIRS})

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
+#include "kernels/thread_place.h"
 
 namespace servetwin {
 namespace {
@@ -23,9 +24,20 @@ void pause() {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int size) : gate_(kClosed) {
+ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus) : gate_(kClosed) {
   CHECK_INVARIANT(size >= 1 && size <= static_cast<int>(kInside), size);
-  for (int member = 1; member < size; ++member) threads_.emplace_back([this] { run(); });
+  CHECK_INVARIANT(cpus.empty() || cpus.size() == static_cast<std::size_t>(size), size, cpus.size());
+  for (std::size_t member = 1; member < static_cast<std::size_t>(size); ++member) {
+    std::vector<int> own;
+    if (!cpus.empty()) own.push_back(cpus[member]);
+    threads_.emplace_back([this, own] { join(own); });
+  }
+}
+
+void ThreadTeam::join(const std::vector<int>& cpus) {
+  name_this_thread("compute");
+  if (!cpus.empty()) keep_this_thread_on(cpus);
+  run();
 }
 
 ThreadTeam::~ThreadTeam() {

@@ -16,8 +16,9 @@ class ThreadTeam {
  public:
   using Work = std::function<void(std::int64_t first, std::int64_t end)>;
 
-  // The caller is one of the `size` threads.
-  explicit ThreadTeam(int size);
+  // The caller is one of the `size` threads. The others each keep to their core of `cpus`, whose first is the
+  // caller's own business; empty: to none.
+  explicit ThreadTeam(int size, const std::vector<int>& cpus = {});
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -28,6 +29,7 @@ class ThreadTeam {
   void for_ranges(std::int64_t count, const Work& work, std::int64_t grain = 1);
 
  private:
+  void join(const std::vector<int>& cpus);
   void run();
   void take_ranges();
 

@@ -14,6 +14,7 @@
 #include "engine/metrics/slo.h"
 #include "engine/models/computable.h"
 #include "engine/serving/preset.h"
+#include "kernels/thread_place.h"
 #include "scenarios/model_source.h"
 #include "scenarios/stand_in_text.h"
 
@@ -124,15 +125,15 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
       ClusterConfig{{engine}, 0}, [] { return make_rules(RuleNames{}); },
       Registry<Router>::instance().make("round_robin", ConfigNode{}), std::move(observers));
   std::vector<std::unique_ptr<ModelRunner>> runners;
-  const RunnerOptions sizes{engine.block_size, engine.num_blocks, engine.max_model_len,
-                            options_.threads,  options_.kv_dtype, engine.host_blocks};
+  const RunnerOptions sizes{engine.block_size, engine.num_blocks,  engine.max_model_len, options_.threads,
+                            options_.kv_dtype, engine.host_blocks, options_.cpus};
   runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;
   live.journal = options_.journal;
   backend_ = std::make_unique<LiveBackend>(*source_, std::move(runners), content_, live);
   backend_->attach(*cluster_);
-  thread_ = std::thread([this] { serve(*cluster_, *backend_); });
+  thread_ = named_thread("core", [this] { serve(*cluster_, *backend_); });
 }
 
 LiveEngine::~LiveEngine() {

@@ -20,10 +20,11 @@
 namespace servetwin {
 
 struct LiveEngineOptions {
-  std::string model;    // as for named_model(); it must have weights
-  std::string name;     // for clients; empty: that of the model
-  EngineConfig engine;  // num_blocks is required; without max_model_len what model and cache allow
-  int threads = 1;      // that compute
+  std::string model;        // as for named_model(); it must have weights
+  std::string name;         // for clients; empty: that of the model
+  EngineConfig engine;      // num_blocks is required; without max_model_len what model and cache allow
+  int threads = 1;          // that compute
+  std::vector<int> cpus{};  // of those, a core each; empty: nothing is pinned
   DType kv_dtype = DType::kF32;
   std::uint64_t seed = 1;              // of drawn weights, and of answers whose client gives none
   std::vector<Observer*> observers{};  // told after the recorder, on the engine's thread

@@ -100,14 +100,19 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                               JournalWriter* journal,
                               const volatile bool* stop) {
   ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
-  const RunnerOptions sizes{scenario_.spec().engine.config.block_size,
-                            scenario_.num_blocks(),
-                            scenario_.max_model_len(),
-                            options_.threads,
-                            kv_dtype(scenario_),
-                            scenario_.spec().engine.config.host_blocks};
+  RunnerOptions sizes{scenario_.spec().engine.config.block_size,
+                      scenario_.num_blocks(),
+                      scenario_.max_model_len(),
+                      options_.threads,
+                      kv_dtype(scenario_),
+                      scenario_.spec().engine.config.host_blocks,
+                      {}};
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
+    if (!options_.cpus.empty()) {
+      const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * options_.threads;
+      sizes.cpus.assign(first, first + options_.threads);
+    }
     runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
   }
   LiveOptions live;

@@ -12,6 +12,7 @@ namespace servetwin {
 
 struct LiveWorldOptions {
   int threads = 1;          // that compute, per replica
+  std::vector<int> cpus{};  // of all of those, a core each; empty: nothing is pinned
   SamplingParams sampling;  // of every request; lengths are those of the workload
   // Told of every token as it is sampled, on the replicas' threads.
   std::function<void(const OutputToken&)> sink;

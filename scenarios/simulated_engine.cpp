@@ -7,6 +7,7 @@
 #include "engine/base/check.h"
 #include "engine/base/digest.h"
 #include "engine/metrics/prometheus_text.h"
+#include "kernels/thread_place.h"
 #include "scenarios/stand_in_text.h"
 
 namespace servetwin {
@@ -63,7 +64,7 @@ SimulatedEngine::SimulatedEngine(const Scenario& scenario,
   backend_ = std::make_unique<PacedBackend>(std::vector<const CostModel*>{parts_.cost.get()}, parts_.sim,
                                             pace, self);
   if (parts_.warm) warm_caches(*parts_.warm, *cluster_);
-  thread_ = std::thread([this] {
+  thread_ = named_thread("core", [this] {
     check_context().seed = static_cast<std::uint64_t>(scenario_.spec().seed);
     backend_->attach(*cluster_);
     serve(*cluster_, *backend_);

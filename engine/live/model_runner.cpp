@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "kernels/thread_place.h"
 
 namespace servetwin {
 
@@ -13,12 +14,18 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
                          const RunnerOptions& options,
                          ContentText& text,
                          Sink sink)
-    : model_(spec, weights, options.max_model_len, options.threads),
+    : cpus_(options.cpus),
+      model_(spec, weights, options.max_model_len, options.threads, options.cpus),
       cache_(spec, options.num_blocks, options.block_size, options.kv_dtype),
       host_(options.host_blocks),
       text_(text),
       sink_(std::move(sink)),
       cached_tokens_(static_cast<std::size_t>(cache_.slots()), -1) {}
+
+void ModelRunner::take_place() const {
+  name_this_thread("compute");
+  if (!cpus_.empty()) keep_this_thread_on({cpus_.front()});
+}
 
 void ModelRunner::start(SequenceStart start) {
   Sequence sequence;

@@ -44,7 +44,8 @@ struct RunnerOptions {
   Tokens max_model_len{};
   int threads = 1;
   DType kv_dtype = DType::kF32;
-  Blocks host_blocks{};  // for those swapped out
+  Blocks host_blocks{};     // for those swapped out
+  std::vector<int> cpus{};  // a core for each thread, that of run() first; empty: nothing is pinned
 };
 
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's
@@ -61,6 +62,8 @@ class ModelRunner {
               ContentText& text,
               Sink sink);
 
+  // The thread that will call the rest takes its place.
+  void take_place() const;
   void start(SequenceStart start);
   // Returns the requests that end with this step, in order of id.
   std::vector<RequestId> run(const StepBatch& batch);
@@ -89,6 +92,7 @@ class ModelRunner {
   void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
   bool emit(Sequence& sequence, SampledToken sampled);
 
+  std::vector<int> cpus_;
   TransformerModel model_;
   KvPool cache_;
   HostTier host_;

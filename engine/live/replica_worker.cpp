@@ -40,6 +40,7 @@ struct ReplicaWorker::Handler {
 };
 
 void ReplicaWorker::work() {
+  runner_->take_place();
   while (true) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopping_ || !commands_.empty(); });

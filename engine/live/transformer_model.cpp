@@ -13,13 +13,14 @@ namespace servetwin {
 TransformerModel::TransformerModel(const ModelSpec& spec,
                                    const ModelWeights& weights,
                                    Tokens longest,
-                                   int threads)
+                                   int threads,
+                                   const std::vector<int>& cpus)
     : spec_(spec),
       weights_(weights),
       attention_(spec_, longest),
       latent_attention_(spec_, longest),
       feed_forward_(spec_),
-      team_(threads) {
+      team_(threads, cpus) {
   const std::string reason = why_not_computed(spec);
   CHECK_INVARIANT(reason.empty(), reason);
 }

@@ -20,8 +20,13 @@ namespace servetwin {
 // chunked, whatever else is in the batch and however many threads compute it.
 class TransformerModel {
  public:
-  // `longest` is the longest sequence that will be served. Weights must outlive the model.
-  TransformerModel(const ModelSpec& spec, const ModelWeights& weights, Tokens longest, int threads);
+  // `longest` is the longest sequence that will be served. Weights must outlive the model. `cpus` as for
+  // ThreadTeam.
+  TransformerModel(const ModelSpec& spec,
+                   const ModelWeights& weights,
+                   Tokens longest,
+                   int threads,
+                   const std::vector<int>& cpus = {});
   TransformerModel(const TransformerModel&) = delete;
   TransformerModel& operator=(const TransformerModel&) = delete;
 

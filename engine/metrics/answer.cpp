@@ -163,7 +163,9 @@ std::string answer_table(const Report& report) {
     }
     add_latencies(out, c);
     if (c.has_slo) {
-      add_line(out, "good", (c.judged > 0 ? percent(c.good, c.judged) : "-") + " meet " + slo_text(c.slo) + misses_text(c));
+      add_line(
+          out, "good",
+          (c.judged > 0 ? percent(c.good, c.judged) : "-") + " meet " + slo_text(c.slo) + misses_text(c));
     }
   }
   const ClassReport& m = report.measured;

@@ -19,8 +19,8 @@ std::size_t token_bucket(std::int64_t tokens) {
 bool happened(Time t) { return t != kTimeNever; }
 
 // Counts every limit that the completed request missed; true if there was none.
-bool meets(const Slo& slo, const RequestRecord& record, Duration delay, std::int64_t over_gaps,
-           SloMisses& misses) {
+bool meets(
+    const Slo& slo, const RequestRecord& record, Duration delay, std::int64_t over_gaps, SloMisses& misses) {
   const std::int64_t gaps = std::max<std::int64_t>(record.outputs.value - 1, 0);
   const Duration decode = record.last_token - record.first_token;
   bool good = true;

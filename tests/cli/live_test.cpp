@@ -62,6 +62,22 @@ TEST_CASE("a live run that is stopped says so, and what it did until then replay
   CHECK(ground.run("$S parity r").code == 0);
 }
 
+TEST_CASE("cores are given out as stated, and lists of cores that are none are refused") {
+  const Playground ground;
+  const Outcome live = ground.run(std::string("$S live tiny-live --out r --cpus 0") + kFewer);
+  CHECK(live.code == 0);
+  CHECK(contains(live.err, "threads: compute on core 0, one each; all others on 0\n"));
+  for (const char* list : {"x", "0,0", "1-0", "100000", "0-", ","}) {
+    CAPTURE(list);
+    const Outcome refused = ground.run(std::string("$S live tiny-live --out s --cpus ") + list + kFewer);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "--cpus takes cores such as 0-2,4"));
+  }
+  const Outcome few = ground.run(std::string("$S live tiny-live --out s --threads 2 --cpus 0") + kFewer);
+  CHECK(few.code == 2);
+  CHECK(contains(few.err, "2 compute threads need a core each, and --cpus 0 has 1"));
+}
+
 TEST_CASE("what cannot run live is refused by name, all of it at once") {
   const Playground ground;
   const Outcome outcome = ground.run(

@@ -1,7 +1,10 @@
 // If these fail, clients of a real model get other text than it generated, or their sampling parameters, stop
 // strings, token ids or cancellations mean something else.
+#include <nlohmann/json.hpp>
+
 #include "tests/http/live_rig.h"
 #include "tests/http/server_rig.h"
+#include "tests/support/catch.h"
 
 namespace servetwin::test {
 namespace {

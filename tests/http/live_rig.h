@@ -1,17 +1,14 @@
 // A random model with a small trained tokenizer behind a server, on a free port of the loopback interface.
 #pragma once
 
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "engine/live/http/http_server.h"
 #include "engine/live/http/openai_api.h"
 #include "scenarios/live_engine.h"
 #include "tests/http/http_client.h"
-#include "tests/support/catch.h"
 #include "tests/support/tiny_checkpoint.h"
 
 namespace servetwin::test {
@@ -22,60 +19,18 @@ inline constexpr const char* kTemplate =
     R"({"bos_token": "<s>", "eos_token": "</s>", "chat_template":
         "{% for m in messages %}<|im_start|>{{m.role}}\n{{m.content}}<|im_end|>{% endfor %}<|im_start|>"})";
 
-inline ModelSpec live_rig_spec() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
-  spec.layers = 2;
-  spec.hidden = 32;
-  spec.heads = 4;
-  spec.kv_heads = 2;
-  spec.head_dim = 8;
-  spec.intermediate = 48;
-  spec.vocab = 454;
-  spec.max_position = 1024;
-  return spec;
-}
+ModelSpec live_rig_spec();
 
 class LiveRig {
  public:
-  explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate)
-      : folder_(name, live_rig_spec(), random_weights(live_rig_spec(), 7)) {
-    std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/tokenizers/smollm.json");
-    std::ostringstream text;
-    text << in.rdbuf();
-    folder_.write("tokenizer.json", text.str());
-    folder_.write("tokenizer_config.json", tokenizer_config);
-    LiveEngineOptions options;
-    options.model = folder_.path();
-    options.name = "M";
-    options.engine.num_blocks = Blocks{200};
-    options.engine.max_num_seqs = 8;
-    options.engine.max_num_batched_tokens = Tokens{64};
-    engine_ = std::make_unique<LiveEngine>(options, board_);
-    api_ = std::make_unique<OpenAiApi>(*engine_, board_, ApiOptions{});
-    HttpServerOptions server;
-    server.port = 0;
-    server_ = std::make_unique<HttpServer>(*api_, server);
-  }
+  explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate);
 
   std::uint16_t port() const { return server_->port(); }
-  Reply ask(const std::string& path, const Json& body) const {
-    HttpClient client(port());
-    client.send(post(path, body.dump()));
-    return client.reply();
-  }
-  Json answer(const std::string& path, const Json& body) const {
-    const Reply reply = ask(path, body);
-    INFO(reply.body);
-    REQUIRE(reply.status == 200);
-    return Json::parse(reply.body);
-  }
-  std::string text(const Json& body) const { return answer("/v1/completions", body)["choices"][0]["text"]; }
-  std::string metrics() const {
-    HttpClient client(port());
-    client.send(get("/metrics"));
-    return client.reply().body;
-  }
+  Reply ask(const std::string& path, const Json& body) const;
+  // Of a request that must succeed.
+  Json answer(const std::string& path, const Json& body) const;
+  std::string text(const Json& body) const;
+  std::string metrics() const;
 
  private:
   TinyCheckpoint folder_;
@@ -85,10 +40,8 @@ class LiveRig {
   std::unique_ptr<HttpServer> server_;
 };
 
-inline Json text_call(const std::string& prompt, std::int64_t max_tokens, const Json& more = Json::object()) {
-  Json body{{"model", "M"}, {"prompt", prompt}, {"max_tokens", max_tokens}, {"temperature", 0}};
-  body.update(more);
-  return body;
-}
+// The body of a greedy completion, with fields beside or instead.
+Json text_call(const std::string& prompt, std::int64_t max_tokens);
+Json text_call(const std::string& prompt, std::int64_t max_tokens, const Json& more);
 
 }  // namespace servetwin::test

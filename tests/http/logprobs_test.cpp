@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "engine/models/tokenizer/utf8.h"
 #include "tests/http/live_rig.h"
 #include "tests/http/server_rig.h"
 #include "tests/live/live_model_rig.h"
+#include "tests/support/catch.h"
 
 namespace servetwin::test {
 namespace {

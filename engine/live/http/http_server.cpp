@@ -18,6 +18,7 @@
 
 #include "engine/base/error.h"
 #include "engine/live/http/http_bytes.h"
+#include "kernels/thread_place.h"
 
 namespace servetwin {
 namespace {
@@ -318,7 +319,7 @@ HttpServer::Loop::Loop(HttpHandler& handler, HttpServerOptions options)
   }
   accept();
   sweep();
-  thread_ = std::thread([this] { io_.run(); });
+  thread_ = named_thread("http", [this] { io_.run(); });
 }
 
 HttpServer::Loop::~Loop() {

@@ -182,8 +182,8 @@ class Lexer {
       digits();
     }
     if (at_ < source_.size() && is_name_start(source_[at_])) reject("a number is followed by a letter");
-    tokens_.push_back(
-        {fraction || exponent ? TokenKind::number : TokenKind::integer, line_, source_.substr(begin, at_ - begin)});
+    tokens_.push_back({fraction || exponent ? TokenKind::number : TokenKind::integer, line_,
+                       source_.substr(begin, at_ - begin)});
   }
 
   // Of "e", "e+" or "e-" where digits follow.
