@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-
 #include <utility>
 
 #include "engine/base/check.h"
