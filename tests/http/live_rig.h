@@ -25,6 +25,7 @@ class LiveRig {
  public:
   explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate);
 
+  std::string folder() const { return folder_.path(); }
   std::uint16_t port() const { return server_->port(); }
   Reply ask(const std::string& path, const Json& body) const;
   // Of a request that must succeed.
