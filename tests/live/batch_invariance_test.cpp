@@ -1,26 +1,15 @@
 // If these fail, a token depends on what else is in the batch, on how a prompt was cut, on threads or on
 // where its keys lie: then a live run cannot be repeated, and a preemption changes an answer.
-#include <set>
-
 #include "engine/base/rng.h"
-#include "tests/live/model_oracles.h"
+#include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
+#include "tests/support/model_oracles.h"
 
 namespace servetwin {
 namespace {
 
 constexpr std::int64_t kLength = 150;  // more than two tiles of keys
 constexpr std::uint64_t kSeed = 5;
-
-// A model of each family; the oracles' shapes are as good as any.
-std::vector<const ModelOracle*> families() {
-  std::vector<const ModelOracle*> first;
-  std::set<std::string> seen;
-  for (const ModelOracle& one : model_oracles()) {
-    if (seen.insert(one.spec.arch).second) first.push_back(&one);
-  }
-  return first;
-}
 
 std::vector<TokenId> text(std::uint64_t stream, std::int64_t length = kLength) {
   std::vector<TokenId> tokens;
@@ -36,7 +25,7 @@ std::vector<float> whole(const ModelOracle& model, std::int64_t block_size = 16)
 }
 
 TEST_CASE("logits are bit-equal for every chunk size") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const std::vector<float> expected = whole(model);
   for (const std::int64_t chunk : {1, 2, 3, 7, 16, 17, 64, 100, 149}) {
@@ -51,7 +40,7 @@ TEST_CASE("logits are bit-equal for every chunk size") {
 }
 
 TEST_CASE("logits are bit-equal in batches of 1 to 32, wherever the row stands, with 1 and 2 threads") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const std::vector<float> expected = whole(model);
   for (const int threads : {1, 2}) {
@@ -71,7 +60,7 @@ TEST_CASE("logits are bit-equal in batches of 1 to 32, wherever the row stands, 
 }
 
 TEST_CASE("logits are bit-equal for every block size") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const std::vector<float> expected = whole(model);
   for (const std::int64_t size : {10, 32, 64}) CHECK(whole(model, size) == expected);
@@ -79,7 +68,7 @@ TEST_CASE("logits are bit-equal for every block size") {
 
 TEST_CASE(
     "logits are bit-equal when the prompt's beginning is another sequence's, computed in the same step") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const std::vector<float> expected = whole(model);
   ModelRig rig(model.spec, model.weights, {text(0), text(0)});
@@ -88,7 +77,7 @@ TEST_CASE(
 }
 
 TEST_CASE("logits are bit-equal when a sequence is thrown out after every token and computed again") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const auto length = std::int64_t{40};
   ModelRig kept(model.spec, model.weights, {text(0, length)});
@@ -100,7 +89,7 @@ TEST_CASE("logits are bit-equal when a sequence is thrown out after every token 
 }
 
 TEST_CASE("logits are bit-equal when a sequence goes to the host and back after every token") {
-  const ModelOracle& model = *GENERATE(from_range(families()));
+  const ModelOracle& model = *GENERATE(from_range(family_oracles()));
   CAPTURE(model.name);
   const auto length = std::int64_t{40};
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {

@@ -9,8 +9,9 @@
 
 #include "engine/live/model_text.h"
 #include "engine/models/checkpoints/weight_source.h"
-#include "tests/live/model_oracles.h"
+#include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
+#include "tests/support/model_oracles.h"
 #include "tests/support/smollm2_file.h"
 #include "tests/support/tiny_checkpoint.h"
 

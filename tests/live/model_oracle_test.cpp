@@ -4,8 +4,9 @@
 #include <set>
 
 #include "engine/models/computable.h"
-#include "tests/live/model_oracles.h"
+#include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
+#include "tests/support/model_oracles.h"
 
 namespace servetwin {
 namespace {

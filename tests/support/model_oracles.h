@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/token_id.h"
 #include "engine/models/weights.h"
-#include "tests/live/live_model_rig.h"
 
 namespace servetwin {
 
@@ -19,5 +19,8 @@ struct ModelOracle {
 };
 
 const std::vector<ModelOracle>& model_oracles();
+
+// The first model of each family; for what is not about its options, its shape is as good as any.
+std::vector<const ModelOracle*> family_oracles();
 
 }  // namespace servetwin

@@ -1,8 +1,9 @@
 // Reads the fixtures; weights are drawn again by the rule that the scripts follow.
-#include "tests/live/model_oracles.h"
+#include "tests/support/model_oracles.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "engine/models/config_json.h"
@@ -34,6 +35,15 @@ const std::vector<ModelOracle>& model_oracles() {
     return all;
   }();
   return kAll;
+}
+
+std::vector<const ModelOracle*> family_oracles() {
+  std::vector<const ModelOracle*> first;
+  std::set<std::string> seen;
+  for (const ModelOracle& one : model_oracles()) {
+    if (seen.insert(one.spec.arch).second) first.push_back(&one);
+  }
+  return first;
 }
 
 }  // namespace servetwin
