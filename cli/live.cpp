@@ -1,14 +1,12 @@
 // live: runs a scenario on the real executor and writes the same files as simulate, the journal always.
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "cli/stop_signal.h"
 #include "cli/thread_places.h"
+#include "cli/token_collector.h"
 #include "cli/verb.h"
 #include "engine/base/unit_text.h"
 #include "engine/metrics/output_file.h"
@@ -18,31 +16,6 @@
 
 namespace servetwin {
 namespace {
-
-// Collects what was generated, by request. A token that was discarded is put out again under its index.
-class TokenCollector {
- public:
-  void take(const OutputToken& token) {
-    const std::lock_guard lock(mutex_);
-    std::vector<TokenId>& ids = outputs_[token.request];
-    const auto index = static_cast<std::size_t>(token.index);
-    if (ids.size() <= index) ids.resize(index + 1, -1);
-    ids[index] = token.sampled.token;
-  }
-
-  // A line of JSON for each request that got a token, by id.
-  std::string text() const {
-    std::string text;
-    for (const auto& [request, ids] : outputs_) {
-      text += fmt::format("{{\"request\":{},\"tokens\":[{}]}}\n", raw(request), fmt::join(ids, ","));
-    }
-    return text;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<RequestId, std::vector<TokenId>> outputs_;
-};
 
 class Live final : public Verb {
  public:
@@ -58,6 +31,8 @@ class Live final : public Verb {
     arguments.flag("--tokens", tokens_, "Also writes tokens.jsonl: the token ids of each answer.");
     arguments.flag("--json", json_, "Prints summary.json on standard output instead of sentence and table.");
     arguments.option("--threads", "N", threads_, "Threads that compute, per replica; by default 1.");
+    arguments.option("--kv-cache", "none", kv_cache_,
+                     "Computes whole sequences in every step, to show what the KV cache saves.");
     places_.declare(arguments);
     arguments.option("--temperature", "T", temperature_, "0, the default: the most likely token.");
   }
@@ -65,6 +40,7 @@ class Live final : public Verb {
   ExitCode run(Terminal& terminal) override {
     LiveWorldOptions world_options;
     world_options.threads = static_cast<int>(whole("--threads", threads_, 1, 256));
+    world_options.kv_cache = has_kv_cache();
     world_options.sampling.temperature = static_cast<float>(temperature());
     const Scenario scenario = load_scenario(scenario_, overrides_);
     world_options.sampling.seed = static_cast<std::uint64_t>(scenario.spec().seed);
@@ -85,7 +61,7 @@ class Live final : public Verb {
       result.files.push_back((std::filesystem::path(options_.out) / "tokens.jsonl").string());
       write_file(result.files.back(), collector.text());
     }
-    print(result, terminal);
+    print(result, world.flops(), terminal);
     if (result.state == RunState::kInterrupted) {
       terminal.err("interrupted: the files hold what ran until then, marked incomplete\n");
       return static_cast<ExitCode>(128 + stop_signal());
@@ -108,6 +84,12 @@ class Live final : public Verb {
     return *value.value;
   }
 
+  bool has_kv_cache() const {
+    if (kv_cache_.empty()) return true;
+    if (kv_cache_ == "none") return false;
+    throw UsageError("servetwin live: --kv-cache takes none, or is left out, not " + kv_cache_);
+  }
+
   double temperature() const {
     const auto value = parse_decimal(temperature_);
     if (!value || *value.value < 0 || *value.value > 100) {
@@ -116,13 +98,21 @@ class Live final : public Verb {
     return *value.value;
   }
 
-  void print(const RunResult& result, Terminal& terminal) const {
+  // What was computed is one of both.
+  static std::string flops_line(const FlopCount& flops) {
+    const auto giga = [](std::int64_t count) { return static_cast<double>(count) / 1e9; };
+    return fmt::format("model: {:.6g} GFLOP computed; {:.6g} with a KV cache, {:.6g} without\n\n",
+                       giga(flops.computed), giga(flops.with_cache), giga(flops.without_cache));
+  }
+
+  void print(const RunResult& result, const std::optional<FlopCount>& flops, Terminal& terminal) const {
     if (json_) {
       terminal.out(summary_json(result.report, result.provenance));
       return;
     }
     terminal.out(terminal.bold(answer_sentence(result.report, result.deployment)) + "\n\n");
     terminal.out(answer_table(result.report) + '\n');
+    if (flops) terminal.out(flops_line(*flops));
     terminal.out("files:\n");
     for (const std::string& file : result.files) terminal.out("  " + file + '\n');
     terminal.out("next: servetwin parity " + options_.out + '\n');
@@ -131,6 +121,7 @@ class Live final : public Verb {
   std::string scenario_;
   std::string threads_ = "1";
   std::string temperature_ = "0";
+  std::string kv_cache_;
   ScenarioOverrides overrides_;
   ThreadPlaces places_;
   RunOptions options_;

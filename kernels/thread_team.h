@@ -23,6 +23,10 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
+  // Of what the callers computed with it; a multiply-add counts as two.
+  void count_flops(std::int64_t flops) { flops_ += flops; }
+  std::int64_t flops() const { return flops_; }
+
   int size() const { return static_cast<int>(threads_.size()) + 1; }
   // Calls work(first, end) on ranges that cover [0, count) and begin at multiples of `grain`; returns when
   // all are done. One caller at a time; `work` does not throw.
@@ -32,6 +36,8 @@ class ThreadTeam {
   void join(const std::vector<int>& cpus);
   void run();
   void take_ranges();
+
+  std::int64_t flops_ = 0;  // the caller's alone
 
   std::vector<std::thread> threads_;
   const Work* work_ = nullptr;  // these three are constant while a round is open

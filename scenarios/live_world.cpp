@@ -92,7 +92,8 @@ std::string describe_live(const std::string& model, DType kv_dtype, int threads)
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return describe_live(scenario_.model.name, kv_dtype(scenario_), options_.threads);
+  return describe_live(scenario_.model.name, kv_dtype(scenario_), options_.threads) +
+         (options_.kv_cache ? "" : ", which no step reads: each computes whole sequences");
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -100,13 +101,15 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
                               JournalWriter* journal,
                               const volatile bool* stop) {
   ContentText text(static_cast<std::uint64_t>(scenario_.spec().seed), scenario_.model.vocab);
-  RunnerOptions sizes{scenario_.spec().engine.config.block_size,
-                      scenario_.num_blocks(),
-                      scenario_.max_model_len(),
-                      options_.threads,
-                      kv_dtype(scenario_),
-                      scenario_.spec().engine.config.host_blocks,
-                      {}};
+  const EngineConfig& engine = scenario_.spec().engine.config;
+  RunnerOptions sizes;
+  sizes.block_size = engine.block_size;
+  sizes.num_blocks = scenario_.num_blocks();
+  sizes.max_model_len = scenario_.max_model_len();
+  sizes.threads = options_.threads;
+  sizes.kv_dtype = kv_dtype(scenario_);
+  sizes.host_blocks = engine.host_blocks;
+  sizes.kv_cache = options_.kv_cache;
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
     if (!options_.cpus.empty()) {
@@ -122,6 +125,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   LiveBackend backend(*parts.source, std::move(runners), text, live);
   backend.attach(cluster);
   servetwin::serve(cluster, backend);
+  if (!backend.interrupted()) flops_ = backend.flops();
   return {backend.interrupted(), backend.num_steps()};
 }
 

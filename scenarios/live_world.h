@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/live/model_runner.h"
@@ -13,6 +14,7 @@ namespace servetwin {
 struct LiveWorldOptions {
   int threads = 1;          // that compute, per replica
   std::vector<int> cpus{};  // of all of those, a core each; empty: nothing is pinned
+  bool kv_cache = true;     // as RunnerOptions
   SamplingParams sampling;  // of every request; lengths are those of the workload
   // Told of every token as it is sampled, on the replicas' threads.
   std::function<void(const OutputToken&)> sink;
@@ -33,11 +35,14 @@ class LiveWorld final : public RunWorld {
   std::string describe(const RunParts& parts) const override;
   std::string evidence(const RunParts& /*parts*/) const override { return "measured"; }
   std::string profile_hash(const RunParts& /*parts*/) const override { return ""; }
+  // After a run that came to its end; else nothing.
+  const std::optional<FlopCount>& flops() const { return flops_; }
 
  private:
   const Scenario& scenario_;
   LiveWorldOptions options_;
   ModelWeights weights_;
+  std::optional<FlopCount> flops_;
 };
 
 }  // namespace servetwin

@@ -56,6 +56,12 @@ Time LiveBackend::now() const {
   return Time{std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start_)};
 }
 
+FlopCount LiveBackend::flops() const {
+  FlopCount all;
+  for (const PerReplica& replica : replicas_) all += replica.worker->flops();
+  return all;
+}
+
 bool LiveBackend::next(StampedEvent& out) {
   while (true) {
     while (!ready_.empty()) {

@@ -80,6 +80,8 @@ class LiveBackend final : public Backend {
 
   std::uint64_t num_steps() const { return num_steps_; }
   bool interrupted() const { return interrupted_; }
+  // Of all replicas, when no step is under way.
+  FlopCount flops() const;
 
  private:
   using Question = std::function<void(Time)>;

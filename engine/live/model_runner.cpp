@@ -15,6 +15,8 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
                          ContentText& text,
                          Sink sink)
     : cpus_(options.cpus),
+      kv_cache_(options.kv_cache),
+      formula_(spec, weights),
       model_(spec, weights, options.max_model_len, options.threads, options.cpus),
       cache_(spec, options.num_blocks, options.block_size, options.kv_dtype),
       host_(options.host_blocks),
@@ -99,6 +101,18 @@ std::vector<RequestId> ModelRunner::run(const StepBatch& batch) {
   swap_out(batch.swap_outs);
   for (const BlockCopy& copy : batch.swap_ins) swap_in(copy);
   for (const RequestId request : batch.resumed) host_.drop(request);  // the cache had all of it again
+  flops_.with_cache += formula_.with_cache(batch.rows);
+  flops_.without_cache += formula_.without_cache(batch.rows);
+  return kv_cache_ ? compute(batch) : compute(recomputed(batch, cache_.block_size()));
+}
+
+FlopCount ModelRunner::flops() const {
+  FlopCount flops = flops_;
+  flops.computed = model_.flops();
+  return flops;
+}
+
+std::vector<RequestId> ModelRunner::compute(const StepBatch& batch) {
   gather(batch);
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
     Sequence& sequence = sequences_.at(batch.rows[row].request);

@@ -9,6 +9,7 @@
 
 #include "engine/decoding/sampler.h"
 #include "engine/live/content_text.h"
+#include "engine/live/forward_flops.h"
 #include "engine/live/host_tier.h"
 #include "engine/live/kv_pool.h"
 #include "engine/live/step_batch.h"
@@ -46,6 +47,7 @@ struct RunnerOptions {
   DType kv_dtype = DType::kF32;
   Blocks host_blocks{};     // for those swapped out
   std::vector<int> cpus{};  // a core for each thread, that of run() first; empty: nothing is pinned
+  bool kv_cache = true;     // false: every step computes whole sequences, to show what the cache saves
 };
 
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's
@@ -78,6 +80,7 @@ class ModelRunner {
 
   std::size_t num_sequences() const { return sequences_.size(); }
   const std::vector<TokenId>& tokens(RequestId request) const;
+  FlopCount flops() const;
 
  private:
   struct Sequence {
@@ -88,11 +91,15 @@ class ModelRunner {
   };
 
   void swap_in(const BlockCopy& blocks);
+  std::vector<RequestId> compute(const StepBatch& batch);
   void gather(const StepBatch& batch);
   void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
   bool emit(Sequence& sequence, SampledToken sampled);
 
   std::vector<int> cpus_;
+  bool kv_cache_;
+  ForwardFlops formula_;
+  FlopCount flops_;
   TransformerModel model_;
   KvPool cache_;
   HostTier host_;

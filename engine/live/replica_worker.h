@@ -36,6 +36,8 @@ class ReplicaWorker {
   void swap_out(std::vector<BlockCopy> copies) { push(std::move(copies)); }
   void truncate(RequestId request, std::int64_t outputs) { push(Truncate{request, outputs}); }
   void forget(RequestId request) { push(Forget{request}); }
+  // Of all steps that have come back; only when none is under way.
+  FlopCount flops() const { return runner_->flops(); }
 
  private:
   struct Truncate {

@@ -81,4 +81,19 @@ StepBatch make_step_batch(const StepPlan& plan, const ReplicaCore& replica, cons
   return batch;
 }
 
+StepBatch recomputed(StepBatch batch, std::int64_t block_size) {
+  batch.slots.clear();
+  for (std::size_t row = 0; row < batch.rows.size(); ++row) {
+    const std::int32_t end = batch.seq_lens[row];
+    batch.rows[row].context = Tokens{0};
+    batch.rows[row].tokens = Tokens{end};
+    batch.cu_seqlens[row + 1] = batch.cu_seqlens[row] + end;
+    for (std::int32_t position = 0; position < end; ++position) {
+      const auto entry = static_cast<std::size_t>(batch.table_starts[row] + position / block_size);
+      batch.slots.push_back(batch.block_tables[entry] * block_size + position % block_size);
+    }
+  }
+  return batch;
+}
+
 }  // namespace servetwin

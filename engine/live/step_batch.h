@@ -40,4 +40,7 @@ std::vector<BlockCopy> swap_outs_of(const StepPlan& plan, const BlockTables& blo
 // What the rows of the replica's plan are in memory at this moment; the plan must hold every row.
 StepBatch make_step_batch(const StepPlan& plan, const ReplicaCore& replica, const BlockTables& blocks);
 
+// The same step without what a cache keeps: each row computes its whole sequence.
+StepBatch recomputed(StepBatch batch, std::int64_t block_size);
+
 }  // namespace servetwin

@@ -35,6 +35,8 @@ class TransformerModel {
   const float* forward(const StepBatch& batch, const std::vector<TokenId>& tokens, KvPool& cache);
 
   const ModelSpec& spec() const { return spec_; }
+  // Of all calls of forward(): matrix products and attention, as their kernels counted.
+  std::int64_t flops() const { return team_.flops(); }
 
  private:
   void start(const StepBatch& batch, const std::vector<TokenId>& tokens);

@@ -36,6 +36,18 @@ AttendTask task_of(const PagedCache& cache, const AttentionOptions& options) {
 
 float* scale_at(float* scales, std::int64_t vector) { return scales == nullptr ? nullptr : scales + vector; }
 
+// Of queries and keys, of all heads.
+std::int64_t pairs_of(const RaggedRows& rows, const AttentionOptions& options) {
+  std::int64_t pairs = 0;
+  for (std::int64_t row = 0; row < rows.rows; ++row) {
+    const std::int64_t queries = rows.cu_seqlens[row + 1] - rows.cu_seqlens[row];
+    for (std::int64_t query = 0; query < queries; ++query) {
+      pairs += std::min(rows.seq_lens[row] - query, options.window);
+    }
+  }
+  return pairs * options.heads;
+}
+
 }  // namespace
 
 void store_keys_values(const PagedCache& cache,
@@ -85,6 +97,7 @@ void paged_attention(const VectorKernels& kernels,
     }
   };
   team.for_ranges(rows.cu_seqlens[rows.rows] * all.heads, work);
+  team.count_flops(2 * (cache.head_dim + all.value_dim) * pairs_of(rows, all));
 }
 
 void paged_attention(const PagedCache& cache,

@@ -59,6 +59,7 @@ void matmul(const VectorKernels& kernels,
     }
   };
   team.for_ranges(total, work, kPanel);
+  team.count_flops(2 * rows * total * products.front().weight.columns);
 }
 
 void matmul(std::span<const Product> products, std::int64_t rows, const float* input, ThreadTeam& team) {

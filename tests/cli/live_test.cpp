@@ -62,6 +62,27 @@ TEST_CASE("a live run that is stopped says so, and what it did until then replay
   CHECK(ground.run("$S parity r").code == 0);
 }
 
+TEST_CASE("without a KV cache a live run says the same, and both runs say what the cache saves") {
+  const Playground ground;
+  // One at a time, so that both runs make the same steps.
+  const std::string run = std::string("$S live tiny-live --tokens --set engine.max_num_seqs=1 ") +
+                          "--set workload.cancellations=null --set workload.timeouts=null" + kFewer;
+  const Outcome with = ground.run(run + " --out r");
+  CHECK(with.code == 0);
+  const Outcome without = ground.run(run + " --out s --kv-cache none");
+  CHECK(without.code == 0);
+  CHECK(ground.read("s/tokens.jsonl") == ground.read("r/tokens.jsonl"));
+  const auto figures = [](const Outcome& outcome) {
+    const std::size_t at = outcome.out.find("with a KV cache, ");
+    return at == std::string::npos ? "" : outcome.out.substr(at, outcome.out.find('\n', at) - at);
+  };
+  CHECK(contains(figures(with), " without"));
+  CHECK(figures(with) == figures(without));
+  CHECK(contains(ground.read("s/summary.json"), "each computes whole sequences"));
+  CHECK(ground.run("$S replay s").code == 0);
+  CHECK(ground.run("$S live tiny-live --out t --kv-cache f16").code == 2);
+}
+
 TEST_CASE("cores are given out as stated, and lists of cores that are none are refused") {
   const Playground ground;
   const Outcome live = ground.run(std::string("$S live tiny-live --out r --cpus 0") + kFewer);

@@ -60,6 +60,7 @@ class ModelRig {
     std::rotate(own.begin(), own.begin() + 1, own.end());
     host.take({RequestId{7}, 0, {own.begin(), own.begin() + blocks}}, cache_);
   }
+  std::int64_t flops() const { return model_.flops(); }
   // As after a preemption.
   void forget(int sequence) { computed_[at(sequence)] = 0; }
   std::int64_t computed(int sequence) const { return computed_[at(sequence)]; }

@@ -36,9 +36,10 @@ spec:
 }
 
 struct Collector {
-  LiveWorldOptions options(int threads) {
+  LiveWorldOptions options(int threads, bool kv_cache = true) {
     LiveWorldOptions options;
     options.threads = threads;
+    options.kv_cache = kv_cache;
     options.sink = [this](const OutputToken& token) {
       const std::lock_guard lock(mutex);
       std::vector<TokenId>& answer = answers[token.request];
@@ -79,6 +80,25 @@ TEST_CASE("each family says in a crowded run, by chunks and after preemptions, w
       CHECK(replay.reader().complete());
       CHECK(digests_of(replay.cluster()) == run.recorded());
     }
+  }
+}
+
+TEST_CASE(
+    "without a KV cache each family says the same, and computes what the formula of whole sequences says") {
+  for (const ModelOracle* model : family_oracles()) {
+    CAPTURE(model->name);
+    const TinyCheckpoint folder("family_flops", model->config, model->spec, model->weights);
+    const std::string text = scenario_text(folder.path(), "num_blocks: 40, max_num_batched_tokens: 16");
+    Collector with;
+    const LiveRun cached("cached", text, with.options(1));
+    Collector without;
+    const LiveRun uncached("uncached", text, without.options(1, false));
+    CHECK(without.answers == with.answers);
+    REQUIRE(cached.flops.has_value());
+    REQUIRE(uncached.flops.has_value());
+    CHECK(cached.flops->computed == cached.flops->with_cache);
+    CHECK(uncached.flops->computed == uncached.flops->without_cache);
+    CHECK(uncached.flops->computed > 5 * uncached.flops->with_cache);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class LiveRun {
     options.world = &world;
     options.observers = {&tally};
     result = run_scenario(scenario_, options);
+    flops = world.flops();
   }
   ~LiveRun() {
     std::error_code ignored;
@@ -78,6 +80,7 @@ class LiveRun {
   RecordedRun record() const { return read_recorded_run(journal(), tally.stops); }
 
   RunResult result;
+  std::optional<FlopCount> flops;
   Tally tally;
 
  private:
