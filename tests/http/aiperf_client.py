@@ -18,7 +18,8 @@ def server(name, label=""):
 
 model = json.load(urllib.request.urlopen(url + "/v1/models"))["data"][0]["id"]
 command = [os.path.join(os.path.dirname(sys.executable), "aiperf"), "profile"]
-command += ["--url", url, "--model", model, "--tokenizer", tokenizer, "--endpoint-type", "chat", "--streaming"]
+command += ["--url", url, "--model", model, "--tokenizer", tokenizer]
+command += ["--endpoint-type", "chat", "--streaming"]
 command += ["--concurrency", "4", "--request-count", str(requests), "--random-seed", "3", "--ui", "none"]
 command += ["--synthetic-input-tokens-mean", "40", "--synthetic-input-tokens-stddev", "8"]
 command += ["--output-tokens-mean", str(outputs), "--output-tokens-stddev", "0"]
@@ -35,11 +36,13 @@ figures = {
 }
 for name, (theirs, ours) in figures.items():
     assert theirs == ours > 0, (name, theirs, ours)
-assert report["request_count"]["avg"] == requests and report["total_output_tokens"]["avg"] == requests * outputs
+assert report["request_count"]["avg"] == requests, report["request_count"]
+assert report["total_output_tokens"]["avg"] == requests * outputs, report["total_output_tokens"]
 assert not report["error_summary"] and report["request_error_rate"]["avg"] == 0, report["error_summary"]
 
 # Clocks start earlier and stop later at the client; the loopback is no second away.
-for name, theirs in (("time_to_first_token", "time_to_first_token"), ("e2e_request_latency", "request_latency")):
+latencies = {"time_to_first_token": "time_to_first_token", "e2e_request_latency": "request_latency"}
+for name, theirs in latencies.items():
     mean = server(name + "_seconds_sum") / server(name + "_seconds_count")
     assert mean <= report[theirs]["avg"] / 1000 < mean + 1, (name, mean, report[theirs])
 print("aiperf", report["aiperf_version"], {name: ours for name, (_, ours) in figures.items()})
