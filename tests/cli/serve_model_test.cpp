@@ -21,6 +21,27 @@ TEST_CASE("a model is served with the KV memory that was given, and how many tok
   CHECK(contains(outcome.out, "\"prompt_tokens\":5,\"completion_tokens\":3"));
 }
 
+TEST_CASE("served with two cores, one computes and the other has the core and HTTP threads") {
+  const Playground ground;
+  if (ground.run("taskset -pc $$ | grep -q ': 0[-,]1'").code != 0) {
+    WARN("skipped: needs cores 0 and 1");
+    return;
+  }
+  const Outcome outcome =
+      ground.run(kServe +
+                 "--num-blocks 40 --cpus 1,0 >address & P=$!; "
+                 "while ! grep -q http address; do sleep 0.05; done; sleep 0.2; "
+                 "for T in /proc/$P/task/*; do echo \"$(cat $T/comm) $(grep Cpus_allowed_list $T/status)\"; "
+                 "done; kill $P; wait $P");
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.err, "threads: compute on core 1, one each; all others on 0\n"));
+  for (const char* line : {"compute Cpus_allowed_list:\t1\n", "core Cpus_allowed_list:\t0\n",
+                           "http Cpus_allowed_list:\t0\n", "servetwin Cpus_allowed_list:\t0\n"}) {
+    CAPTURE(line);
+    CHECK(contains(outcome.out, line));
+  }
+}
+
 TEST_CASE("serving a model without its KV memory, or with what belongs to a simulation, is refused") {
   const Playground ground;
   for (const char* options :

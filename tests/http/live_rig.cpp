@@ -6,20 +6,17 @@
 #include <sstream>
 
 #include "tests/support/catch.h"
+#include "tests/support/tiny_llama.h"
 
 namespace servetwin::test {
 
 ModelSpec live_rig_spec() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
+  ModelSpec spec = tiny_llama(454, 1024);
   spec.layers = 2;
   spec.hidden = 32;
   spec.heads = 4;
   spec.kv_heads = 2;
-  spec.head_dim = 8;
   spec.intermediate = 48;
-  spec.vocab = 454;
-  spec.max_position = 1024;
   return spec;
 }
 

@@ -1,9 +1,10 @@
 // If these fail, threads that were given cores of their own run elsewhere and disturb each other.
 #include "kernels/thread_place.h"
 
-#include <atomic>
 #include <mutex>
+#include <pthread.h>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "kernels/thread_team.h"
@@ -27,6 +28,14 @@ TEST_CASE("a thread stays on the cores it was given, and so do the threads it ma
   CHECK(own == Cores{all.back()});
   CHECK(inherited == own);
   CHECK(cpus_of_this_thread() == all);
+}
+
+TEST_CASE("a thread that is made with a name has it") {
+  std::string name(16, ' ');
+  named_thread("fifteen letters", [&] {
+    REQUIRE(::pthread_getname_np(::pthread_self(), name.data(), name.size()) == 0);
+  }).join();
+  CHECK(std::string(name.c_str()) == "fifteen letters");
 }
 
 // The affinities under which a team's threads were seen to work; the calling thread's among them.

@@ -8,22 +8,11 @@
 #include "engine/base/registry.h"
 #include "engine/live/live_backend.h"
 #include "engine/serving/preset.h"
+#include "tests/support/tiny_llama.h"
 
 namespace servetwin {
 
-inline ModelSpec bench_spec() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
-  spec.layers = 1;
-  spec.hidden = 16;
-  spec.heads = 2;
-  spec.kv_heads = 1;
-  spec.head_dim = 8;
-  spec.intermediate = 24;
-  spec.vocab = 40;
-  spec.max_position = 4096;
-  return spec;
-}
+inline ModelSpec bench_spec() { return tiny_llama(40, 4096); }
 
 class NoTraffic : public RequestSource {
  public:

@@ -6,6 +6,7 @@
 #include "engine/base/rng.h"
 #include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
+#include "tests/support/tiny_llama.h"
 
 namespace servetwin {
 namespace {
@@ -13,16 +14,13 @@ namespace {
 constexpr std::int64_t kLength = 100;
 
 ModelSpec tiny() {
-  ModelSpec spec;
-  spec.arch = "LlamaForCausalLM";
+  ModelSpec spec = tiny_llama(53, 512);
   spec.layers = 2;
   spec.hidden = 256;
   spec.heads = 6;
   spec.kv_heads = 2;
   spec.head_dim = 16;
   spec.intermediate = 256;
-  spec.vocab = 53;
-  spec.max_position = 512;
   return spec;
 }
 

@@ -133,11 +133,8 @@ TEST_CASE("an interrupted run says that it is not complete") {
 TEST_CASE("the answer is one sentence with the deployment, the share and the limit") {
   const Report report = make_report(small_recorder());
   CHECK(answer_sentence(report, {"2 × H100", "Llama-3.1-8B", "9 req/s"}) ==
-        "2 × H100, Llama-3.1-8B, 9 req/s: 33.3 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms (missed: TTFT "
-        "by 1); "
-        "nothing held "
-        "requests "
-        "back for a whole minute; 1 rejected of 3 requests");
+        "2 × H100, Llama-3.1-8B, 9 req/s: 33.3 % of requests meet TTFT ≤ 150ms and ITL ≤ 100ms "
+        "(missed: TTFT by 1); nothing held requests back for a whole minute; 1 rejected of 3 requests");
 }
 
 TEST_CASE("the answer names the minute since when KV memory limits, and 99.99 % is not called 100 %") {
