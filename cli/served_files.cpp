@@ -30,16 +30,15 @@ TimelineWriter::Options session_timeline(const Scenario& scenario) {
   return options;
 }
 
-class LastTime final : public Observer {
- public:
-  void on_event(const StampedEvent& event) override { time = std::max(time, event.time); }
-
-  Time time = kTimeZero;
-};
-
 }  // namespace
 
 struct ServedFiles::Session {
+  struct LastTime final : Observer {
+    void on_event(const StampedEvent& event) override { time = std::max(time, event.time); }
+
+    Time time = kTimeZero;
+  };
+
   Session(const std::string& folder, const Scenario& of, DurationOrigin from)
       : path(folder),
         scenario(of),

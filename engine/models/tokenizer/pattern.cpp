@@ -16,12 +16,6 @@ constexpr std::uint32_t kMatchLimit = 100'000'000;
 constexpr std::uint32_t kMaxHeapKib = 256U << 10U;
 constexpr std::size_t kMaxPatternBytes = 16U << 10U;
 
-struct FreePattern {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-
 std::string message_of(int code) {
   std::array<PCRE2_UCHAR, 256> buffer{};
   const int length = pcre2_get_error_message(code, buffer.data(), buffer.size());
@@ -33,8 +27,14 @@ PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(te
 }  // namespace
 
 struct Pattern::Compiled {
-  std::unique_ptr<pcre2_code, FreePattern> code;
-  std::unique_ptr<pcre2_match_context, FreePattern> context;
+  struct Free {
+    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  };
+
+  std::unique_ptr<pcre2_code, Free> code;
+  std::unique_ptr<pcre2_match_context, Free> context;
 };
 
 Pattern::Pattern(std::string_view pattern, const TokenizerPlace& place)
@@ -61,7 +61,7 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 std::optional<TextRange> Pattern::find(std::string_view text, std::size_t from) const {
-  const std::unique_ptr<pcre2_match_data, FreePattern> data(pcre2_match_data_create(1, nullptr));
+  const std::unique_ptr<pcre2_match_data, Compiled::Free> data(pcre2_match_data_create(1, nullptr));
   CHECK_INVARIANT(data != nullptr);
   const auto match = [&](std::uint32_t options) {
     return pcre2_match(compiled_->code.get(), units(text), text.size(), from, PCRE2_NO_UTF_CHECK | options,
