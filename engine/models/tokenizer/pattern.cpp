@@ -28,9 +28,9 @@ PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(te
 
 struct Pattern::Compiled {
   struct Free {
-    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+    void operator()(pcre2_code* it) const { pcre2_code_free(it); }
+    void operator()(pcre2_match_context* it) const { pcre2_match_context_free(it); }
+    void operator()(pcre2_match_data* it) const { pcre2_match_data_free(it); }
   };
 
   std::unique_ptr<pcre2_code, Free> code;
