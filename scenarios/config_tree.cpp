@@ -199,6 +199,24 @@ void apply_override(ConfigNode& root, const std::string& assignment, const std::
   set_paths(*target, path);
 }
 
+void lay_value(ConfigNode& root, const std::string& path, const ConfigNode& value) {
+  ConfigNode* target = &root;
+  try {
+    for (const PathStep& step : split_path(path, path)) {
+      target = step.index < 0 ? &entry_of(*target, step.key) : &item_of(*target, step.index, path);
+    }
+  } catch (const ConfigError& error) {
+    Problem problem = error.problems().front();
+    problem.place = value.place;
+    problem.path = value.path;
+    if (problem.remedy == kForm) problem.remedy = "write a key path, for example engine.max_num_seqs";
+    throw ConfigError(std::move(problem));
+  }
+  const std::string at = target->path;
+  overlay(*target, value);
+  set_paths(*target, at);
+}
+
 const ConfigNode* find_path(const ConfigNode& root, const std::string& path) {
   const ConfigNode* node = &root;
   for (std::size_t start = 0; node != nullptr && start <= path.size();) {

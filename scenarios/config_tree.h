@@ -25,6 +25,10 @@ void overlay(ConfigNode& base, const ConfigNode& over);
 // for what is no assignment.
 void apply_override(ConfigNode& root, const std::string& assignment, const std::string& above = "");
 
+// Lays a value that a file gives for `path`, written as above, upon what is there. Throws as apply_override,
+// at the value's own place.
+void lay_value(ConfigNode& root, const std::string& path, const ConfigNode& value);
+
 // The node at a dotted path below `root`, or null.
 const ConfigNode* find_path(const ConfigNode& root, const std::string& path);
 // The same, made as maps where it is missing.

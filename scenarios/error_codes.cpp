@@ -116,6 +116,27 @@ const std::vector<ErrorPage> kPages = {
      "The scenario asks for something that the simulator has and the live engine has not yet, such as a "
      "model whose weights cannot be read, several devices a replica or a cache that is warm at the start.",
      "model: servetwin/tiny-llama-random"},
+    {"CFG601", "Launch command not understood",
+     "The command of `servetwin init --from` starts no engine whose flags are known, names no model, or "
+     "gives a flag a value that makes no sense. Flags that are merely unknown are listed and left out.",
+     "servetwin init --from 'vllm serve meta-llama/Llama-3.1-8B' --device h100-sxm"},
+    {"CMP001", "Not the same requests",
+     "Runs can only be compared request by request when all of them were given the same ones: arrival, "
+     "class, tenant, prompt and limit, and the output of those that finished. The message names the first "
+     "request that differs. Later turns of conversations and closed loops may arrive at other times.",
+     "servetwin compare quickstart --vary engine.max_num_seqs=64,256"},
+    {"CMP002", "Requests of a closed loop have no names",
+     "In a closed loop without sessions, or in the files of a finished one, which request is which depends "
+     "on "
+     "who was served first, so there is nothing to pair. Conversations have numbers that stay.",
+     "workload: {arrivals: {process: poisson, rate: 4/s}}"},
+    {"CMP003", "Not the same SLOs",
+     "The share of requests that meet their SLO answers nothing when the SLOs are not the same.",
+     "servetwin compare a.yaml b.yaml --set slo.ttft=1s"},
+    {"CMP004", "Not a complete run",
+     "A run that was stopped or stalled has requests that never ended; only complete runs can be compared "
+     "from their files.",
+     "servetwin simulate quickstart --out runs/second"},
     {"JRN001", "Not a journal",
      "The file does not begin with the whole header of a journal, as servetwin writes it.",
      "servetwin replay runs/chat/journal.jsonl.zst"},

@@ -18,19 +18,6 @@ namespace {
 
 bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
-// Keys of the command line start at `spec`, where nearly all are, unless they name one beside it.
-std::string above(const std::string& assignment) {
-  constexpr std::array<const char*, 4> kRootKeys = {"spec", "metadata", "apiVersion", "kind"};
-  for (const std::string key : kRootKeys) {
-    const std::size_t end = key.size();
-    if (starts_with(assignment, key) && assignment.size() > end &&
-        (assignment[end] == '.' || assignment[end] == '=')) {
-      return "";
-    }
-  }
-  return "spec.";
-}
-
 // A trace brings arrivals and lengths of its own; what clients ask for stays as the scenario says.
 void replace_workload(ConfigNode& root, const std::string& workload) {
   const ConfigNode* old = find_path(root, "spec.workload.max_tokens");
@@ -50,6 +37,15 @@ void replace_workload(ConfigNode& root, const std::string& workload) {
   value.place = SourcePlace{"--workload " + workload, 0, 0};
   trace = std::move(value);
   if (!max_tokens.is_null()) make_path(root, "spec.workload.max_tokens") = max_tokens;
+}
+
+// Such a file is no broken scenario: it is meant for another verb.
+void refuse_comparison(const ConfigNode& root) {
+  const ConfigNode* kind = root.is_map() ? root.find("kind") : nullptr;
+  if (kind == nullptr || kind->text != kComparisonKind) return;
+  throw ConfigError(Problem{kCodeBadValue, kind->place, "kind",
+                            "is a comparison of scenarios, not one of them",
+                            "write `servetwin compare " + kind->place.file + "`"});
 }
 
 // Gives every value of `tree` the place and origin of the same key in `source`; what is not there is a
@@ -75,9 +71,33 @@ void drop_nulls(ConfigNode& node) {
   for (ConfigNode& item : node.items) drop_nulls(item);
 }
 
-Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides) {
+}  // namespace
+
+bool Scenario::slow_readers_pause() const {
+  if (spec().front_end.slow_reader != SlowReaderAction::kPause) return false;
+  const auto reads_slowly = [](const TrafficSpec& traffic) {
+    return traffic.slow_readers.has_value() && traffic.slow_readers->share > 0;
+  };
+  return reads_slowly(workload.traffic) ||
+         std::any_of(workload.classes.begin(), workload.classes.end(),
+                     [&](const ClassSpec& one) { return reads_slowly(one.traffic); });
+}
+
+std::string path_from_root(const std::string& key) {
+  constexpr std::array<const char*, 4> kRootKeys = {"spec", "metadata", "apiVersion", "kind"};
+  for (const std::string root_key : kRootKeys) {
+    const std::size_t end = root_key.size();
+    if (starts_with(key, root_key) && (key.size() == end || key[end] == '.' || key[end] == '=')) return key;
+  }
+  return "spec." + key;
+}
+
+Scenario resolve_scenario(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides) {
+  refuse_comparison(root);
   if (overrides.workload) replace_workload(root, *overrides.workload);
-  for (const std::string& assignment : overrides.set) apply_override(root, assignment, above(assignment));
+  for (const std::string& assignment : overrides.set) {
+    apply_override(root, assignment, path_from_root(assignment) == assignment ? "" : "spec.");
+  }
   rebase_files(root);
   add_preset(root);
   std::vector<Problem> problems;
@@ -94,22 +114,10 @@ Scenario finish(ConfigNode root, const std::string& file, const ScenarioOverride
   return scenario;
 }
 
-}  // namespace
-
-bool Scenario::slow_readers_pause() const {
-  if (spec().front_end.slow_reader != SlowReaderAction::kPause) return false;
-  const auto reads_slowly = [](const TrafficSpec& traffic) {
-    return traffic.slow_readers.has_value() && traffic.slow_readers->share > 0;
-  };
-  return reads_slowly(workload.traffic) ||
-         std::any_of(workload.classes.begin(), workload.classes.end(),
-                     [&](const ClassSpec& one) { return reads_slowly(one.traffic); });
-}
-
 Scenario parse_scenario(const std::string& text,
                         const std::string& file,
                         const ScenarioOverrides& overrides) {
-  return finish(load_extended(text, file), file, overrides);
+  return resolve_scenario(load_extended(text, file), file, overrides);
 }
 
 Scenario load_scenario(const std::string& name_or_path, const ScenarioOverrides& overrides) {

@@ -45,6 +45,12 @@ Scenario parse_scenario(const std::string& text,
                         const std::string& file,
                         const ScenarioOverrides& overrides = {});
 
+// The same for a tree that load_extended() made; it is named `file`.
+Scenario resolve_scenario(ConfigNode root, const std::string& file, const ScenarioOverrides& overrides = {});
+// The path from the root of what the command line calls `key`, which may go on after it: keys start at
+// `spec`, where nearly all are, unless they name one beside it.
+std::string path_from_root(const std::string& key);
+
 // The resolved scenario as a file that reads back as the same scenario, from any folder.
 std::string write_scenario(const Scenario& scenario);
 

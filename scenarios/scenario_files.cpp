@@ -86,8 +86,7 @@ ConfigNode load_chain(const std::string& text, const std::string& file, std::vec
   const ConfigNode extends = take_extends(root);
   if (extends.is_null()) return root;
   if (!extends.is_scalar()) refuse_extends(extends, "must name one file", "write `extends: base.yaml`");
-  const std::string near = beside(file, extends.text);
-  const std::string base_file = fs::exists(near) ? near : find_scenario(extends.text);
+  const std::string base_file = find_scenario_beside(file, extends.text);
   chain.push_back(identity_of(file));
   if (std::find(chain.begin(), chain.end(), identity_of(base_file)) != chain.end()) {
     refuse_extends(extends, base_file + " extends itself, by way of this file",
@@ -100,6 +99,19 @@ ConfigNode load_chain(const std::string& text, const std::string& file, std::vec
   return base;
 }
 
+std::vector<std::string> shipped_files(bool comparisons) {
+  const std::string mark = std::string("\nkind: ") + kComparisonKind + '\n';
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(shipped_scenarios_folder(), failed)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const bool compares = read_input(entry.path().string()).find(mark) != std::string::npos;
+    if (compares == comparisons) names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
 
 std::string shipped_scenarios_folder() {
@@ -107,20 +119,21 @@ std::string shipped_scenarios_folder() {
   return file ? fs::path(*file).parent_path().lexically_normal().string() : "";
 }
 
-std::vector<std::string> shipped_scenarios() {
-  std::vector<std::string> names;
+std::vector<std::string> shipped_scenarios() { return shipped_files(false); }
+
+std::vector<std::string> shipped_comparisons() { return shipped_files(true); }
+
+std::string find_scenario_beside(const std::string& file, const std::string& name_or_path) {
+  const std::string near = beside(file, name_or_path);
   std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(shipped_scenarios_folder(), failed)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return fs::exists(near, failed) ? near : find_scenario(name_or_path);
 }
 
 std::string find_scenario(const std::string& name_or_path) {
   std::error_code failed;
   if (name_or_path == "-" || fs::exists(name_or_path, failed)) return name_or_path;
-  const std::vector<std::string> names = shipped_scenarios();
+  std::vector<std::string> names = shipped_scenarios();
+  for (std::string& name : shipped_comparisons()) names.push_back(std::move(name));
   if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
     return (fs::path(shipped_scenarios_folder()) / (name_or_path + ".yaml")).string();
   }
