@@ -12,11 +12,11 @@ stage() {
   return $status
 }
 
-# build PRESET [TARGET...]: configures the preset and builds those targets, or all. With SERVETWIN_UNITY=ON in
-# the environment libraries and program are compiled a dozen files at a time, as the presets that are built from
-# nothing do.
+# build PRESET [TARGET...]: configures the preset and builds those targets, or all. SERVETWIN_UNITY=ON in the
+# environment: libraries and program are compiled a dozen files at a time, as suits what is built only once.
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" ${SERVETWIN_UNITY:+-D SERVETWIN_UNITY="$SERVETWIN_UNITY"} >&2 && cmake --build --preset "$preset" --parallel 2 ${*:+--target "$@"} >&2
+  cmake --preset "$preset" ${SERVETWIN_UNITY:+-D SERVETWIN_UNITY="$SERVETWIN_UNITY"} >&2 &&
+    cmake --build --preset "$preset" --parallel 2 ${*:+--target "$@"} >&2
 }

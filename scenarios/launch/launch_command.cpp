@@ -26,9 +26,8 @@ constexpr const char* kTraffic =
 bool sets_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) return false;
-  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  });
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 // Reads one word, or nothing at the end of the command.
@@ -105,7 +104,8 @@ DeviceSpec device_of(const std::string& name) {
 
 // A comment must stay on its line.
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return text;
 }
 

@@ -9,11 +9,9 @@ namespace servetwin {
 namespace {
 
 using enum FlagValue;
-constexpr const char* kPolicy = "policy";  // settings that become presets, not keys
-constexpr const char* kAsync = "async";
-constexpr const char* kEager = "eager";
 constexpr const char* kSizes = "engine.graph_sizes";
 
+// Policy, async and eager are no keys: presets and graph sizes come of them.
 const std::vector<LaunchFlag> kFlags = {
     {"--model", kOne, "model", text_value},
     {"--tensor-parallel-size -tp", kOne, "layout.tp", count_value},
@@ -33,43 +31,31 @@ const std::vector<LaunchFlag> kFlags = {
     {"--dtype", kOne, "engine.dtype", dtype_value},
     {"--kv-cache-dtype", kOne, "engine.kv_dtype", dtype_value},
     {"--cuda-graph-sizes --cudagraph-capture-sizes", kMany, kSizes, count_value},
-    {"--scheduling-policy", kOne, kPolicy, text_value},
-    {"--async-scheduling", kNone, kAsync, yes_value},
-    {"--no-async-scheduling", kNone, kAsync, no_value},
-    {"--enforce-eager", kNone, kEager, yes_value},
+    {"--scheduling-policy", kOne, "policy", text_value},
+    {"--async-scheduling", kNone, "async", yes_value},
+    {"--no-async-scheduling", kNone, "async", no_value},
+    {"--enforce-eager", kNone, "eager", yes_value},
     {"--quantization -q", kOne, "bytes of the weights; give engine.dtype, such as f8e4m3", nullptr},
     {"--speculative-config -sc", kOne, "several tokens a step", nullptr},
     {"--enable-lora --enable-expert-parallel -ep --enable-eplb --enable-dbo", kNone, "step times", nullptr},
     {"--lora-modules", kMany, "which requests share blocks, and step times", nullptr},
-    {"--max-loras --max-lora-rank --max-cpu-loras", kOne, "who may enter, and memory", nullptr},
-    {"--cpu-offload-gb --kv-cache-memory-bytes", kOne, "memory for KV blocks", nullptr},
-    {"--kv-transfer-config --kv-offloading-size --decode-context-parallel-size -dcp", kOne, "the KV's place",
-     nullptr},
+    {"--max-loras --cpu-offload-gb --kv-cache-memory-bytes", kOne, "memory for KV blocks", nullptr},
+    {"--kv-transfer-config --kv-offloading-size -dcp", kOne, "where KV lies", nullptr},
     {"--compilation-config -O --attention-backend --all2all-backend", kOne, "step times", nullptr},
-    {"--config", kOne, "whatever the file says, which is not read", nullptr},
-    {"--rope-scaling --rope-theta --hf-overrides", kOne, "what the model supports", nullptr},
-    {"--scheduler-cls", kOne, "the whole schedule", nullptr},
+    {"--config --hf-overrides --scheduler-cls", kOne, "whatever stands there, which is not read", nullptr},
     {"--stream-interval", kOne, "when clients see tokens", nullptr},
-    {"--limit-mm-per-prompt --mm-processor-kwargs", kOne, "inputs that are no text", nullptr},
     {"--host --port --uds --api-key --root-path --uvicorn-log-level --tokenizer --tokenizer-mode --revision "
-     "--tokenizer-revision --code-revision --hf-token --download-dir --load-format --config-format "
-     "--chat-template --chat-template-content-format --response-role --ssl-keyfile --ssl-certfile "
-     "--ssl-ca-certs --max-log-len --tool-call-parser --reasoning-parser --generation-config "
-     "--override-generation-config --seed --max-logprobs --otlp-traces-endpoint --collect-detailed-traces "
-     "--distributed-executor-backend --swap-space --prefix-caching-hash-algo --guided-decoding-backend "
-     "--max-num-partial-prefills --max-long-partial-prefills --max-seq-len-to-capture --task --runner "
-     "--model-impl --hf-config-path --max-parallel-loading-workers --data-parallel-backend",
+     "--download-dir --load-format --config-format --chat-template --response-role --ssl-keyfile "
+     "--ssl-certfile --tool-call-parser --reasoning-parser --generation-config --seed --max-logprobs "
+     "--distributed-executor-backend --swap-space --prefix-caching-hash-algo --max-num-partial-prefills",
      kOne, "", nullptr},
-    {"--served-model-name --middleware --allowed-origins --allowed-methods --allowed-headers", kMany, "",
-     nullptr},
+    {"--served-model-name --middleware --allowed-origins", kMany, "", nullptr},
     {"--trust-remote-code --disable-log-requests --enable-log-requests --disable-log-stats "
-     "--disable-uvicorn-access-log --enable-auto-tool-choice --enable-prompt-tokens-details "
-     "--enable-server-load-tracking --disable-fastapi-docs --disable-frontend-multiprocessing "
-     "--allow-credentials --return-tokens-as-token-ids --enable-request-id-headers",
+     "--enable-auto-tool-choice --enable-prompt-tokens-details --disable-uvicorn-access-log",
      kNone, "", nullptr},
 };
 
-// The batch sizes that are captured up to a largest: 1, 2, 4, 8, then steps of 8 and, from 256 on, of 16.
+// Captured up to a largest: 1, 2, 4, 8, then steps of 8 and, from 256 on, of 16.
 std::string graph_sizes(std::int64_t last) {
   std::vector<std::string> sizes;
   for (std::int64_t size = 1; size <= last; size += size < 4 ? size : (size < 8 ? 4 : (size < 256 ? 8 : 16)))
@@ -106,7 +92,7 @@ class VllmServe final : public LaunchMapping {
   }
 
  private:
-  // The index behind the words that start it; 0: another command.
+  // The index behind the words that start it, or 0.
   static std::size_t start(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       const std::string& word = words[i];
@@ -119,20 +105,19 @@ class VllmServe final : public LaunchMapping {
   }
 
   static void choose_preset(LaunchReading& reading) {
-    const auto policy = take(reading, kPolicy);
-    const auto async = take(reading, kAsync);
+    const auto policy = take(reading, "policy");
+    const auto async = take(reading, "async");
     const bool by_priority = policy && policy->value == "priority";
     if (policy && !by_priority && policy->value != "fcfs")
       reject_launch("--scheduling-policy " + policy->value + " is no policy", "fcfs or priority");
-    const std::string first = by_priority ? "vllm-v1-priority" : "vllm-v1";
-    if (async && async->value == "true") {
-      set(reading, {"engine.preset", "vllm-v1-async", async->origin});
-      if (!by_priority) return;
-      set(reading, {"engine.rules.waiting_order", "priority", policy->origin});
-      set(reading, {"engine.rules.victim", "least_important", policy->origin});
-      return;
+    if (!async || async->value != "true") {
+      const std::string preset = by_priority ? "vllm-v1-priority" : "vllm-v1";
+      return set(reading, {"engine.preset", preset, policy ? policy->origin : "vLLM's default"});
     }
-    set(reading, {"engine.preset", first, policy ? policy->origin : "vLLM's default"});
+    set(reading, {"engine.preset", "vllm-v1-async", async->origin});
+    if (!by_priority) return;
+    set(reading, {"engine.rules.waiting_order", "priority", policy->origin});
+    set(reading, {"engine.rules.victim", "least_important", policy->origin});
   }
 
   // What vLLM chooses by the device: large GPUs, the A100 apart, get larger batches.
@@ -142,9 +127,8 @@ class VllmServe final : public LaunchMapping {
     const std::string origin = "vLLM's default on this device";
     set(reading, {"engine.max_num_seqs", is_large ? "1024" : "256", origin}, true);
     set(reading, {"engine.max_num_batched_tokens", is_large ? "8192" : "2048", origin}, true);
+    set(reading, {"engine.memory_fraction", "0.9", "vLLM's default"}, true);
     if (find(reading, "engine.num_blocks") != nullptr) take(reading, "engine.memory_fraction");
-    if (find(reading, "engine.num_blocks") == nullptr)
-      set(reading, {"engine.memory_fraction", "0.9", "vLLM's default"}, true);
     add_graph_sizes(reading);
   }
 
@@ -156,7 +140,7 @@ class VllmServe final : public LaunchMapping {
       sizes.value = is_largest ? graph_sizes(std::stoll(given->value)) : "[" + given->value + "]";
       sizes.origin = given->origin;
     }
-    if (const auto eager = take(reading, kEager)) sizes = {kSizes, "[]", eager->origin};
+    if (const auto eager = take(reading, "eager")) sizes = {kSizes, "[]", eager->origin};
     set(reading, sizes);
   }
 };

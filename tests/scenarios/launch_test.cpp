@@ -1,10 +1,9 @@
 // If these fail, a launch command becomes a scenario that is not what the command would start.
-#include "scenarios/launch/launch_command.h"
-
 #include <string>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "scenarios/launch/launch_command.h"
 #include "scenarios/scenario.h"
 #include "tests/support/catch.h"
 
@@ -27,11 +26,14 @@ std::string refusal(const Action& action) {
   return "nothing was refused";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST_CASE("a command is split as a shell splits it") {
-  const std::vector<std::string> expected = {"vllm", "serve", "a b", "c\"d", "e f", "$x", "g h"};
-  CHECK(split_command("A=1 B='2 3' vllm serve 'a b' c\\\"d \\\n \"e f\" '$x' g\\ h && echo done") == expected);
+  const std::string command = "A=1 B='2 3' vllm serve 'a b' c\\\"d \\\n \"e f\" '$x' g\\ h && echo done";
+  const std::vector<std::string> words = {"vllm", "serve", "a b", "c\"d", "e f", "$x", "g h"};
+  CHECK(split_command(command) == words);
   CHECK(split_command("  ").empty());
   CHECK(contains(refusal([] { split_command("vllm serve 'a"); }), "a quote ' is not closed"));
 }
@@ -88,7 +90,8 @@ TEST_CASE("every word of a command is accounted for") {
       "--served-model-name a b --num-gpu-blocks-override 1000 --cuda-graph-sizes 1 2 4 --ssl-keyfile f stray",
       "h100-sxm");
   CHECK(reading.unknown == std::vector<std::string>{"--foo bar", "stray"});
-  CHECK(reading.no_effect == std::vector<std::string>{"--host 0.0.0.0", "--served-model-name a b", "--ssl-keyfile f"});
+  const std::vector<std::string> no_effect = {"--host 0.0.0.0", "--served-model-name a b", "--ssl-keyfile f"};
+  CHECK(reading.no_effect == no_effect);
   REQUIRE(reading.not_modelled.size() == 1);
   CHECK(reading.not_modelled.front().rfind("--enable-lora: ", 0) == 0);
   const std::string text = scenario_text(reading, "x");
