@@ -42,8 +42,8 @@ const std::vector<LaunchFlag> kFlags = {
     {"--max-loras --cpu-offload-gb --kv-cache-memory-bytes", kOne, "memory for KV blocks", nullptr},
     {"--kv-transfer-config --kv-offloading-size -dcp", kOne, "where KV lies", nullptr},
     {"--compilation-config -O --attention-backend --all2all-backend", kOne, "step times", nullptr},
-    {"--config --hf-overrides --scheduler-cls", kOne, "whatever stands there, which is not read", nullptr},
-    {"--stream-interval", kOne, "when clients see tokens", nullptr},
+    {"--config --hf-overrides --scheduler-cls --stream-interval", kOne,
+     "what stands there, which is not read", nullptr},
     {"--host --port --uds --api-key --root-path --uvicorn-log-level --tokenizer --tokenizer-mode --revision "
      "--download-dir --load-format --config-format --chat-template --response-role --ssl-keyfile "
      "--ssl-certfile --tool-call-parser --reasoning-parser --generation-config --seed --max-logprobs "
@@ -51,7 +51,7 @@ const std::vector<LaunchFlag> kFlags = {
      kOne, "", nullptr},
     {"--served-model-name --middleware --allowed-origins", kMany, "", nullptr},
     {"--trust-remote-code --disable-log-requests --enable-log-requests --disable-log-stats "
-     "--enable-auto-tool-choice --enable-prompt-tokens-details --disable-uvicorn-access-log",
+     "--enable-auto-tool-choice --disable-uvicorn-access-log",
      kNone, "", nullptr},
 };
 
