@@ -72,7 +72,7 @@ class Compare final : public Verb {
     const auto folders = std::count_if(words_.begin(), words_.end(), is_folder);
     if (folders > 0) return compare_finished(static_cast<std::size_t>(folders));
     const ComparisonPlan plan = plan_comparison(words_, overrides_);
-    require_seeds(plan.seeds.size(), plan.options);
+    require_seeds(plan.seeds.size(), fewest_seeds(plan.options.confidence, plan.claims()));
     ComparisonRunOptions options;
     options.threads = threads();
     catch_stop_signals();
@@ -92,13 +92,12 @@ class Compare final : public Verb {
           "servetwin compare: finished runs are compared as they are: name two or more folders, without "
           "scenarios, --set, --vary and --seeds");
     }
-    require_seeds(1, JudgeOptions{});
+    require_seeds(1, fewest_seeds(JudgeOptions{}.confidence));
     return compare_folders(words_, overrides_);
   }
 
   // Whoever asks for an exit code shall not get "no regression" because nothing could be shown.
-  void require_seeds(std::size_t seeds, const JudgeOptions& options) const {
-    const int fewest = fewest_seeds(options.confidence);
+  void require_seeds(std::size_t seeds, int fewest) const {
     if (fail_on_.empty() || seeds >= static_cast<std::size_t>(fewest)) return;
     throw UsageError(fmt::format("servetwin compare: --fail-on regression needs {} seeds, there {} {}",
                                  fewest, seeds == 1 ? "is" : "are", seeds));

@@ -15,7 +15,10 @@ class Config final : public Verb {
   using Verb::Verb;
 
   void declare(Arguments& arguments) override {
-    arguments.words("WHAT", words_, "show SCENARIO: its values. schema: the JSON Schema of scenario files.");
+    arguments.words(
+        "WHAT", words_,
+        "show SCENARIO: its values. schema: the JSON Schema of scenario files; schema comparison: of "
+        "comparisons.");
     arguments.flag("--resolved", resolved_, "With show: one line a value, with where it comes from.");
     arguments.repeated("--set", "KEY=VALUE", overrides_.set, "With show: sets one value.");
   }
@@ -25,8 +28,14 @@ class Config final : public Verb {
       terminal.out(json_schema());
       return ExitCode::kOk;
     }
+    if (words_ == std::vector<std::string>{"schema", "comparison"}) {
+      terminal.out(comparison_schema());
+      return ExitCode::kOk;
+    }
     if (words_.size() != 2 || words_[0] != "show") {
-      throw UsageError("servetwin config: write `config show --resolved SCENARIO` or `config schema`");
+      throw UsageError(
+          "servetwin config: write `config show --resolved SCENARIO`, `config schema` or `config schema "
+          "comparison`");
     }
     const Scenario scenario = load_scenario(words_[1], overrides_);
     terminal.out(resolved_ ? values_text(scenario) : write_scenario(scenario));

@@ -14,6 +14,7 @@
 #include "engine/workload/length_distribution.h"
 #include "scenarios/devices.h"
 #include "scenarios/scenario_files.h"
+#include "sim/planner/measures.h"
 
 namespace servetwin {
 namespace {
@@ -64,11 +65,22 @@ Entries named(const std::vector<std::string>& names) {
   return entries;
 }
 
+Entries compared_measures() {
+  Entries entries;
+  for (const MeasureInfo& one : measures()) {
+    const std::string unit = one.unit.empty() || one.unit == "index" ? "" : ", " + one.unit;
+    entries.push_back({one.name, one.label + unit, {}, "", {}});
+  }
+  return entries;
+}
+
 }  // namespace
 
 const std::vector<ListSection>& list_sections() {
   static const std::vector<ListSection> kSections = {
       {"scenarios", [] { return named(shipped_scenarios()); }},
+      {"comparisons", [] { return named(shipped_comparisons()); }},
+      {"measures", compared_measures},
       {"models", models},
       {"devices", [] { return named(known_devices()); }},
       {"presets", [] { return plug_ins<Preset>(); }},

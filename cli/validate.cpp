@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "engine/base/text.h"
 #include "scenarios/assemble.h"
+#include "scenarios/comparison.h"
 
 namespace servetwin {
 namespace {
@@ -19,6 +20,8 @@ struct Checked {
   std::int64_t num_blocks = 0;
   std::int64_t replicas = 0;
   std::optional<std::int64_t> requests;  // where it is known before the run
+  std::optional<std::size_t> variants;   // of a comparison
+  std::size_t seeds = 0;
   std::vector<Problem> problems;
 };
 
@@ -26,6 +29,12 @@ Checked check(const std::string& file, const ScenarioOverrides& overrides) {
   Checked result;
   result.file = file;
   try {
+    if (is_comparison(file)) {
+      const ComparisonPlan plan = plan_comparison({file}, {overrides.set, {}, "", "", ""});
+      result.variants = plan.variants.size();
+      result.seeds = plan.seeds.size();
+      return result;
+    }
     const Scenario scenario = load_scenario(file, overrides);
     result.num_blocks = scenario.num_blocks().value;
     result.replicas = scenario.spec().replicas;
@@ -39,6 +48,8 @@ Checked check(const std::string& file, const ScenarioOverrides& overrides) {
 // Nothing of a bad file: its problems are messages.
 std::string text_of(const Checked& file) {
   if (!file.problems.empty()) return "";
+  if (file.variants)
+    return fmt::format("{}: ok, {} variants, {} seeds\n", file.file, *file.variants, file.seeds);
   return fmt::format("{}: ok, {} KV blocks on each of {} replicas{}\n", file.file,
                      format_grouped(file.num_blocks), file.replicas,
                      file.requests ? fmt::format(", {} requests", format_grouped(*file.requests)) : "");
@@ -46,10 +57,15 @@ std::string text_of(const Checked& file) {
 
 Json json_of(const Checked& file) {
   const bool ok = file.problems.empty();
+  const bool runs = ok && !file.variants;
   Json out = {{"file", file.file}, {"ok", ok}};
-  out["num_blocks"] = ok ? Json(file.num_blocks) : Json(nullptr);
-  out["replicas"] = ok ? Json(file.replicas) : Json(nullptr);
+  out["num_blocks"] = runs ? Json(file.num_blocks) : Json(nullptr);
+  out["replicas"] = runs ? Json(file.replicas) : Json(nullptr);
   out["requests"] = ok && file.requests ? Json(*file.requests) : Json(nullptr);
+  if (file.variants) {
+    out["variants"] = *file.variants;
+    out["seeds"] = file.seeds;
+  }
   out["problems"] = Json::array();
   for (const Problem& problem : file.problems) {
     out["problems"].push_back({{"code", problem.code},
@@ -68,7 +84,8 @@ class Validate final : public Verb {
   using Verb::Verb;
 
   void declare(Arguments& arguments) override {
-    arguments.words("FILE", files_, "Scenario files, - for standard input, or shipped scenarios' names.");
+    arguments.words("FILE", files_,
+                    "Scenario or comparison files, - for standard input, or names of shipped ones.");
     arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value before the check.");
     arguments.flag("--json", json_, kJsonHelp);
   }

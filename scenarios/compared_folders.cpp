@@ -260,7 +260,8 @@ ComparisonOutcome compare_folders(const std::vector<std::string>& folders,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     check_comparable(runs[baseline], folders[baseline], runs[i], folders[i]);
   }
-  out.result = judge(folders, baseline, {compare_seed(runs, baseline)}, options);
+  out.result =
+      judge(folders, baseline, {compare_seed(runs, baseline, length_bounds(runs[baseline].rows))}, options);
   return out;
 }
 

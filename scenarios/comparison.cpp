@@ -2,10 +2,12 @@
 #include "scenarios/comparison.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "engine/base/unit_text.h"
+#include "scenarios/assemble.h"
 #include "scenarios/comparison_spec.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/input_text.h"
@@ -61,6 +63,13 @@ void lay_map(ConfigNode& root, const ConfigNode& set) {
   for (const auto& [key, value] : set.entries) lay_value(root, path_from_root(key), value);
 }
 
+// The file's name alone where no other word has the same.
+std::string short_name(const std::vector<std::string>& words, std::size_t index) {
+  const auto stem = [](const std::string& word) { return std::filesystem::path(word).stem().string(); };
+  const auto same = [&](const std::string& word) { return stem(word) == stem(words[index]); };
+  return std::count_if(words.begin(), words.end(), same) == 1 ? stem(words[index]) : words[index];
+}
+
 std::size_t judged_measure(const ConfigNode& node, const std::string& name) {
   std::vector<std::string> names;
   for (const MeasureInfo& m : measures()) {
@@ -95,12 +104,12 @@ class Planner {
   ComparisonPlan from_words(const std::vector<std::string>& words, const std::vector<std::string>& texts) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string file = find_scenario(words[i]);
-      ComparedScenario variant{words[i], load_extended(texts[i], file), file};
-      plan_.name += (plan_.name.empty() ? "" : "-") + words[i];
+      ComparedScenario variant{short_name(words, i), load_extended(texts[i], file), file};
+      plan_.name += (plan_.name.empty() ? "" : "-") + variant.name;
       set_base(variant);
       add(std::move(variant), ConfigNode{});
     }
-    return finish(ComparisonSpec{}.seeds, "", ConfigNode{});
+    return finish(ConfigNode{}, "", ConfigNode{});
   }
 
  private:
@@ -217,11 +226,13 @@ class Planner {
     return std::move(plan_);
   }
 
-  // Every variant is read now, so that nothing wrong is found only after hours of simulation.
+  // Every variant is put together now, so that nothing wrong is found only after hours of simulation.
   void read_scenarios(const ConfigNode& seeds) {
     const auto resolve = [](const ComparedScenario& one) {
       try {
-        return resolve_scenario(one.root, one.file);
+        Scenario scenario = resolve_scenario(one.root, one.file);
+        assemble(scenario);
+        return scenario;
       } catch (const ConfigError& error) {
         std::vector<Problem> problems = error.problems();
         for (Problem& problem : problems) problem.message = "variant " + one.name + ": " + problem.message;
@@ -229,18 +240,28 @@ class Planner {
       }
     };
     bool has_slo = true;
+    std::int64_t first_seed = 0;
     for (std::size_t v = 0; v < plan_.variants.size(); ++v) {
       const Scenario scenario = resolve(plan_.variants[v]);
       has_slo = has_slo && gives_slo(scenario);
-      if (v != plan_.baseline) continue;
-      const std::string& text = overrides_.seeds;
-      const bool is_list = text.find(',') != std::string::npos;
-      const ConfigNode given =
-          text.empty() ? seeds : option_node("--seeds", is_list ? '[' + text + ']' : text);
-      plan_.seeds = read_seeds(given, scenario.spec().seed);
+      if (v == plan_.baseline) first_seed = scenario.spec().seed;
     }
     if (!overrides_.judge.empty()) plan_.options.judged = judged_measures(overrides_.judge);
     if (plan_.options.judged.empty()) plan_.options.judged = usual_measures(has_slo);
+    const std::string& text = overrides_.seeds;
+    const bool is_list = text.find(',') != std::string::npos;
+    if (!text.empty()) {
+      plan_.seeds = read_seeds(option_node("--seeds", is_list ? '[' + text + ']' : text), first_seed);
+    } else {
+      plan_.seeds = read_seeds(seeds.is_null() ? usual_seeds() : seeds, first_seed);
+    }
+  }
+
+  // One more than the fewest, so that not every seed has to agree.
+  ConfigNode usual_seeds() const {
+    constexpr int kUsual = 10;
+    const int enough = 1 + fewest_seeds(plan_.options.confidence, plan_.claims());
+    return text_node(std::to_string(std::max(kUsual, enough)), false, kOriginDefault);
   }
 
   static bool gives_slo(const Scenario& scenario) {
@@ -257,7 +278,7 @@ class Planner {
   bool single_;
 };
 
-bool is_comparison(const ConfigNode& root) {
+bool says_comparison(const ConfigNode& root) {
   const ConfigNode* kind = root.is_map() ? root.find("kind") : nullptr;
   return kind != nullptr && kind->is_scalar() && kind->text == kComparisonKind;
 }
@@ -290,13 +311,22 @@ ComparisonPlan parse_comparison(const std::string& text,
   return Planner(overrides).from_file(load_yaml_text(text, file), file);
 }
 
+bool is_comparison(const std::string& name_or_path) {
+  if (name_or_path == "-") return false;
+  try {
+    return says_comparison(load_yaml_file(find_scenario(name_or_path)));
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
 ComparisonPlan plan_comparison(const std::vector<std::string>& words, const ComparisonOverrides& overrides) {
   std::vector<std::string> texts;
   for (const std::string& word : words) texts.push_back(read_input(find_scenario(word)));
   if (words.size() == 1) {
     const std::string file = find_scenario(words.front());
     const ConfigNode root = load_yaml_text(texts.front(), file == "-" ? "standard input" : file);
-    if (is_comparison(root)) return Planner(overrides).from_file(root, file);
+    if (says_comparison(root)) return Planner(overrides).from_file(root, file);
   }
   return Planner(overrides, words.size() == 1).from_words(words, texts);
 }

@@ -25,7 +25,9 @@ struct ComparisonPlan {
   std::vector<ComparedScenario> variants;  // two or more, names differ
   std::size_t baseline = 0;
   std::vector<std::int64_t> seeds;  // one or more, all different
-  JudgeOptions options;             // without judged measures: those that the scenarios suggest
+  JudgeOptions options;
+
+  std::size_t claims() const { return (variants.size() - 1) * options.judged.size(); }
 };
 
 // What the command line adds.
@@ -37,12 +39,15 @@ struct ComparisonOverrides {
   std::string judge;              // measure,measure…
 };
 
-inline constexpr std::int64_t kMostSeeds = 1000;
 inline constexpr std::size_t kMostVariants = 64;
 
 // `words`: one comparison file, or scenarios by file or shipped name, one of them at least with `vary`, else
 // two. Throws ConfigError with everything that is wrong, wrong scenarios included.
 ComparisonPlan plan_comparison(const std::vector<std::string>& words, const ComparisonOverrides& overrides);
+
+// Whether the file, or shipped file of that name, says that it is a comparison; false where it cannot be
+// read.
+bool is_comparison(const std::string& name_or_path);
 
 // The measures that `--judge` names, separated by commas. Throws ConfigError for an unknown one.
 std::vector<std::size_t> judged_measures(const std::string& names);

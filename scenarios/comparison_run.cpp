@@ -84,14 +84,19 @@ class Comparison {
                      from.timeline_digest, from.evidence.front().first,
                      from.cost_model,      result.state == RunState::kStalled};
     refuse_unnamed_loop(run, variant.name);
-    if (is_last(seed)) compare(seed);
+    for (const std::size_t whole : whole_with_run_of(seed)) compare(whole);
   }
 
-  bool is_last(std::size_t seed) {
+  // The seeds that can be compared now that one more run of `seed` is there. The first seed's lengths make
+  // the groups of all, so the others wait for it.
+  std::vector<std::size_t> whole_with_run_of(std::size_t seed) {
     const std::lock_guard lock(mutex_);
     ++done_;
     if (options_.progress) options_.progress(done_, static_cast<int>(num_runs()));
-    return --left_[seed] == 0;
+    if (--left_[seed] == 0) waiting_.push_back(seed);
+    if (left_.front() > 0) return {};
+    if (seed == 0) bounds_ = length_bounds(runs_[plan_.baseline].rows);
+    return std::exchange(waiting_, {});
   }
 
   void compare(std::size_t seed) {
@@ -103,7 +108,7 @@ class Comparison {
       check_comparable(runs[plan_.baseline], plan_.variants[plan_.baseline].name, runs[v],
                        plan_.variants[v].name);
     }
-    values_[seed] = compare_seed(runs, plan_.baseline);
+    values_[seed] = compare_seed(runs, plan_.baseline, bounds_);
   }
 
   ComparisonOutcome outcome() {
@@ -133,7 +138,9 @@ class Comparison {
   std::mutex mutex_;                               // of what follows
   std::size_t next_ = 0;
   int done_ = 0;
-  std::vector<int> left_;  // runs of a seed
+  std::vector<int> left_;             // runs of a seed
+  std::vector<std::size_t> waiting_;  // seeds whose runs are all there, to be compared
+  LengthBounds bounds_;               // from the end of the first seed on
   std::map<std::size_t, std::exception_ptr> failures_;
 };
 
@@ -156,10 +163,12 @@ void check_comparable(const ComparedRun& a,
                             "is judged by other SLOs than " + a_name, "give both the same slo"});
 }
 
-SeedValues compare_seed(const std::vector<ComparedRun>& runs, std::size_t baseline) {
+SeedValues compare_seed(const std::vector<ComparedRun>& runs,
+                        std::size_t baseline,
+                        const LengthBounds& bounds) {
   SeedValues seed;
   for (const ComparedRun& run : runs) {
-    seed.variants.push_back(compare_runs(runs[baseline], run));
+    seed.variants.push_back(compare_runs(runs[baseline], run, bounds));
     seed.held.push_back(run.figures.held);
   }
   return seed;

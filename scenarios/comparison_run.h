@@ -47,6 +47,8 @@ void check_comparable(const ComparedRun& a,
                       const std::string& b_name);
 
 // The runs of one seed, against the baseline; checked before.
-SeedValues compare_seed(const std::vector<ComparedRun>& runs, std::size_t baseline);
+SeedValues compare_seed(const std::vector<ComparedRun>& runs,
+                        std::size_t baseline,
+                        const LengthBounds& bounds);
 
 }  // namespace servetwin

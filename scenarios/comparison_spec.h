@@ -15,6 +15,8 @@ namespace servetwin {
 
 enum class ComparisonKind { kComparison };
 
+inline constexpr std::int64_t kMostSeeds = 1000;
+
 struct VariantSpec {
   std::string name;
   std::optional<std::string> scenario;
@@ -40,11 +42,6 @@ struct ComparisonSpec {
   double confidence = 0.95;
   double tolerance = 0.01;
 
-  ComparisonSpec() {
-    seeds.kind = ConfigNode::Kind::kScalar;
-    seeds.text = "10";
-  }
-
   template <class Visitor>
   void fields(Visitor& v) {
     v("base", base,
@@ -52,7 +49,9 @@ struct ComparisonSpec {
     v("set", set, "Values of all variants, where they differ from the base: {key.path: value}.");
     v("variants", variants, "What is compared, two or more.", kRequired);
     v("baseline", baseline, "The variant that the others are compared with; by default the first.");
-    v("seeds", seeds, "How many seeds, counted from the base's, or a list of them.");
+    v("seeds", seeds,
+      "How many seeds, counted from the base's, or a list of them; by default 10, more where many "
+      "findings are judged together.");
     v("judge", judge,
       "Measures that findings are made of, the first one ranking; by default good_share (where there are "
       "SLOs), e2e.mean, ttft.p99 and itl.p99.");

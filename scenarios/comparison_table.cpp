@@ -102,16 +102,16 @@ std::string causes_block(const ComparisonResult& result) {
 std::string notes(const ComparisonOutcome& outcome) {
   const ComparisonResult& result = *outcome.result;
   const double level = result.options.confidence * 100;
-  const std::size_t others = result.variants.size() - 1;
-  const std::size_t family = others * result.options.judged.size();
   std::string out;
   if (result.seeds >= fewest_seeds(result.options.confidence)) {
     out += fmt::format(
-        "  {} seeds; intervals: {:g} %, expanded percentile bootstrap over seeds, each by itself\n",
-        result.seeds, level);
+        "  intervals: {:g} %, expanded percentile bootstrap over {} seeds, each interval by itself\n", level,
+        result.seeds);
+  }
+  if (result.seeds >= result.fewest()) {
     out +=
         fmt::format("  findings: {} judged together (Holm), the chance of any false one is at most {:g} %\n",
-                    family, 100 - level);
+                    result.claims(), 100 - level);
   }
   std::string evidence;
   for (const ComparedRunFacts& run : outcome.runs) {

@@ -144,11 +144,10 @@ std::string few_seeds_text(const ComparisonResult& result) {
                                 result.variants[result.baseline].name,
                                 effect_text(result, v, result.objective()), whom.empty() ? "" : "; " + whom));
   }
-  parts.push_back(
-      fmt::format("{} seed{}, too few for an interval ({} are needed), so this is what happened in {} "
-                  "and no finding",
-                  result.seeds, result.seeds == 1 ? "" : "s", fewest_seeds(result.options.confidence),
-                  result.seeds == 1 ? "this run" : "these runs"));
+  parts.push_back(fmt::format(
+      "{} seed{}, too few for a finding ({} are needed), so this is what happened in {} and no more",
+      result.seeds, result.seeds == 1 ? "" : "s", result.fewest(),
+      result.seeds == 1 ? "this run" : "these runs"));
   return join(parts, ". ");
 }
 
@@ -214,7 +213,7 @@ std::string verdict_sentence(const ComparisonOutcome& outcome) {
     return "stopped before every variant of a seed was simulated: there is nothing to compare";
   const ComparisonResult& result = *outcome.result;
   std::string text = outcome.complete ? "" : fmt::format("incomplete, {} whole seeds: ", result.seeds);
-  const bool too_few = result.seeds < fewest_seeds(result.options.confidence);
+  const bool too_few = result.seeds < result.fewest();
   text += too_few ? few_seeds_text(result) : best_text(result) + others_text(result);
   std::vector<std::string> stalled;
   for (const ComparedRunFacts& run : outcome.runs) {

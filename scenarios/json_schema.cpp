@@ -13,8 +13,10 @@
 #include "engine/workload/arrival_process.h"
 #include "engine/workload/length_distribution.h"
 #include "engine/workload/workload_spec.h"
+#include "scenarios/comparison_spec.h"
 #include "scenarios/devices.h"
 #include "scenarios/scenario_spec.h"
+#include "sim/planner/measures.h"
 
 namespace servetwin {
 namespace {
@@ -122,8 +124,35 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+// A scenario by name or file, or the keys of its spec, of which variants may give some.
+Json base_schema() {
+  Json spec = object_schema(describe_params<ScenarioSpec>(), "spec");
+  spec.erase("required");
+  return {{"anyOf", {std::move(spec), {{"type", "string"}}}}};
+}
+
+Json seeds_schema() {
+  const Json seed = {{"type", "integer"}, {"minimum", 0}};
+  return {{"anyOf",
+           {{{"type", "integer"}, {"minimum", 1}, {"maximum", kMostSeeds}},
+            {{"type", "array"}, {"items", seed}, {"minItems", 1}, {"uniqueItems", true}}}}};
+}
+
+Json measure_schema() {
+  Json names = Json::array();
+  for (const MeasureInfo& measure : measures()) {
+    if (measure.better != Better::kNeither) names.push_back(measure.name);
+  }
+  return {{"enum", std::move(names)}};
+}
+
 // Fields that another reader reads, and names that a registry or catalogue knows; null for all others.
 Json special_schema(const std::string& path) {
+  if (path == "spec.base") return base_schema();
+  if (path == "spec.seeds") return seeds_schema();
+  if (path == "spec.judge") return measure_schema();
+  if (path == "spec.set" || path == "spec.variants.set") return {{"type", "object"}};
+  if (path == "spec.variants.preset") return name_schema<Preset>();
   if (path == "spec.workload") return workload_schema();
   if (path == "spec.cost") return plugin_schema<CostModel>("model");
   if (path == "spec.router") return plugin_schema<Router>("name");
@@ -188,6 +217,12 @@ std::string json_schema() {
   schema.erase("required");
   schema["if"] = {{"not", {{"required", {"extends"}}}}};
   schema["then"] = std::move(strict);
+  return schema.dump(2) + '\n';
+}
+
+std::string comparison_schema() {
+  Json schema = {{"$schema", kSchemaUrl}, {"title", "ServeTwin comparison"}};
+  schema.update(object_schema(describe_params<ComparisonDocument>(), ""));
   return schema.dump(2) + '\n';
 }
 

@@ -9,5 +9,7 @@ inline constexpr const char* kSchemaUrl = "http://json-schema.org/draft-07/schem
 
 // Covers every registered plug-in. Accepts all that the reader accepts, but not the rules between values.
 std::string json_schema();
+// Of comparison files; what variants set is checked by the reader alone.
+std::string comparison_schema();
 
 }  // namespace servetwin

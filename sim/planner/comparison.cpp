@@ -173,7 +173,7 @@ class Judge {
   }
 
   Finding finding(const Estimate& one, Better better) const {
-    if (!one.interval) return Finding::kTooFewSeeds;
+    if (!one.interval || one.seeds < result_.fewest()) return Finding::kTooFewSeeds;
     if (one.interval->covers(0) || *one.adjusted_p > 1 - result_.options.confidence)
       return Finding::kNotShown;
     return (one.difference() < 0) == (better == Better::kLess) ? Finding::kBetter : Finding::kWorse;

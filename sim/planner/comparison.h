@@ -72,6 +72,9 @@ struct ComparisonResult {
   std::vector<std::size_t> not_told_apart;  // from the best, by the intervals of the differences between them
 
   std::size_t objective() const { return options.judged.front(); }
+  // Findings that are judged together, and the fewest seeds that can give one.
+  std::size_t claims() const { return (variants.size() - 1) * options.judged.size(); }
+  int fewest() const { return fewest_seeds(options.confidence, claims()); }
   const Estimate* estimate(std::size_t variant, std::size_t measure) const;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "engine/base/text.h"
@@ -110,15 +111,16 @@ struct Group {
   std::function<bool(const RequestRow&)> has;
 };
 
-// Values above which the next quarter begins.
-std::vector<std::int64_t> quarters(const RunRows& run, const RowPairs& pairs, Tokens RequestRow::*length) {
+std::vector<std::int64_t> quarters(const RunRows& run, Tokens RequestRow::*length) {
   std::vector<std::int64_t> lengths;
-  for (const auto& pair : pairs) lengths.push_back((run.rows[pair.first].*length).value);
+  for (const RequestRow& row : run.rows) {
+    if (row.measured && row.finished()) lengths.push_back((row.*length).value);
+  }
   std::sort(lengths.begin(), lengths.end());
   std::vector<std::int64_t> bounds;
-  for (std::size_t part = 1; part <= 4 && !lengths.empty(); ++part) {
+  for (std::size_t part = 1; part < 4 && !lengths.empty(); ++part) {
     const std::int64_t bound = lengths[(lengths.size() * part - 1) / 4];
-    if (bounds.empty() || bounds.back() < bound) bounds.push_back(bound);
+    if (bound < lengths.back() && (bounds.empty() || bounds.back() < bound)) bounds.push_back(bound);
   }
   return bounds;
 }
@@ -127,19 +129,20 @@ void add_lengths(std::vector<Group>& groups,
                  const std::string& what,
                  const std::vector<std::int64_t>& bounds,
                  Tokens RequestRow::*length) {
-  if (bounds.size() < 2) return;
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    const std::int64_t from = i == 0 ? 0 : bounds[i - 1] + 1;
-    const std::int64_t to = bounds[i];
-    const std::string range =
-        i == 0 ? "up to " + format_grouped(to) : format_grouped(from) + " to " + format_grouped(to);
+  for (std::size_t i = 0; i <= bounds.size() && !bounds.empty(); ++i) {
+    const std::int64_t above = i == 0 ? -1 : bounds[i - 1];
+    const bool is_last = i == bounds.size();
+    const std::int64_t to = is_last ? std::numeric_limits<std::int64_t>::max() : bounds[i];
+    const std::string range = i == 0    ? "of up to " + format_grouped(to)
+                              : is_last ? "over " + format_grouped(above)
+                                        : "of " + format_grouped(above + 1) + " to " + format_grouped(to);
     groups.push_back(
-        {what + " q" + std::to_string(i + 1), what + "s of " + range + " tokens",
-         [=](const RequestRow& row) { return (row.*length).value >= from && (row.*length).value <= to; }});
+        {what + " q" + std::to_string(i + 1), what + "s " + range + " tokens",
+         [=](const RequestRow& row) { return (row.*length).value > above && (row.*length).value <= to; }});
   }
 }
 
-std::vector<Group> groups_of(const RunRows& run, const RowPairs& pairs) {
+std::vector<Group> groups_of(const RunRows& run, const RowPairs& pairs, const LengthBounds& bounds) {
   std::vector<Group> groups = {{"all", "all requests", [](const RequestRow&) { return true; }}};
   for (std::size_t c = 0; c < run.classes.size() && run.classes.size() > 1; ++c) {
     const ClassId id{static_cast<std::uint8_t>(c)};
@@ -153,8 +156,8 @@ std::vector<Group> groups_of(const RunRows& run, const RowPairs& pairs) {
     const std::string name = "tenant " + std::to_string(raw(id));
     groups.push_back({name, name, [tenant = id](const RequestRow& row) { return row.tenant == tenant; }});
   }
-  add_lengths(groups, "prompt", quarters(run, pairs, &RequestRow::prompt), &RequestRow::prompt);
-  add_lengths(groups, "output", quarters(run, pairs, &RequestRow::outputs), &RequestRow::outputs);
+  add_lengths(groups, "prompt", bounds.prompts, &RequestRow::prompt);
+  add_lengths(groups, "output", bounds.outputs, &RequestRow::outputs);
   return groups;
 }
 
@@ -236,10 +239,16 @@ RunFigures run_figures(const Report& report) {
   return figures;
 }
 
-std::vector<GroupValues> compare_runs(const ComparedRun& base, const ComparedRun& own) {
+LengthBounds length_bounds(const RunRows& run) {
+  return {quarters(run, &RequestRow::prompt), quarters(run, &RequestRow::outputs)};
+}
+
+std::vector<GroupValues> compare_runs(const ComparedRun& base,
+                                      const ComparedRun& own,
+                                      const LengthBounds& bounds) {
   const RowPairs pairs = finished_in_both(base.rows, own.rows);
   std::vector<GroupValues> result;
-  for (const Group& group : groups_of(base.rows, pairs)) {
+  for (const Group& group : groups_of(base.rows, pairs, bounds)) {
     GroupValues values;
     values.name = group.name;
     values.label = group.label;

@@ -88,8 +88,18 @@ struct GroupValues {
 
 inline constexpr std::size_t kMostTenants = 16;  // more are not told one by one
 
+// Lengths up to which the first, second and third quarter of the finished requests reach; fewer where many
+// have the same length, none where all do.
+struct LengthBounds {
+  std::vector<std::int64_t> prompts;
+  std::vector<std::int64_t> outputs;
+};
+LengthBounds length_bounds(const RunRows& run);
+
 // Requests are paired; only those that finished under both count in latencies. Groups are all, each class,
-// tenant (of at most kMostTenants) and quarter of prompts and outputs by length, where there are several.
-std::vector<GroupValues> compare_runs(const ComparedRun& base, const ComparedRun& own);
+// tenant (of at most kMostTenants) and part of prompts and outputs by length, where there are several.
+std::vector<GroupValues> compare_runs(const ComparedRun& base,
+                                      const ComparedRun& own,
+                                      const LengthBounds& bounds);
 
 }  // namespace servetwin

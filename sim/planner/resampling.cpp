@@ -91,9 +91,9 @@ double student_quantile(double tail, int degrees) {
   return std::sqrt(n * (y > 0.002 ? det_exp(y) - 1 : 0.5 * y * y + y));
 }
 
-int fewest_seeds(double confidence) {
+int fewest_seeds(double confidence, std::size_t claims) {
   int seeds = 2;
-  for (double chance = 0.5; chance > 1 - confidence; chance /= 2) ++seeds;
+  for (double chance = 0.5 * static_cast<double>(claims); chance > 1 - confidence; chance /= 2) ++seeds;
   return seeds;
 }
 

@@ -1,6 +1,7 @@
 // What a few paired differences, one a seed, allow to be said of their mean.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,9 +19,9 @@ struct Interval {
 // >= 2.
 double student_quantile(double tail, int degrees);
 
-// The fewest seeds from which a difference can be shown: were there none, all n signs would agree by chance
-// once in 2^(n-1).
-int fewest_seeds(double confidence);
+// The fewest seeds from which one of `claims` differences judged together can be shown: were there none, all
+// n signs of one would agree by chance once in 2^(n-1).
+int fewest_seeds(double confidence, std::size_t claims = 1);
 
 // Expanded percentile bootstrap of the mean (Hesterberg 2015): quantiles of the means of resamples, taken
 // further out for what a small sample hides, so that the interval is about as wide as Student's and keeps the

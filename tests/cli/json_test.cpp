@@ -38,8 +38,8 @@ TEST_CASE("validate --json has one entry a file, with the problems that are also
 TEST_CASE("list --json has every kind with the parameters of its entries") {
   const Playground ground;
   const Json all = json_of(ground.run("$S list --json"));
-  for (const char* kind : {"scenarios", "models", "devices", "presets", "rules", "routers", "cost-models",
-                           "arrivals", "lengths"}) {
+  for (const char* kind : {"scenarios", "comparisons", "measures", "models", "devices", "presets", "rules",
+                           "routers", "cost-models", "arrivals", "lengths"}) {
     CAPTURE(kind);
     REQUIRE(all.contains(kind));
     CHECK_FALSE(all[kind].empty());

@@ -49,10 +49,10 @@ Json json_of(const ConfigNode& node) {
 // The independent validator, where the test extras or the system have it.
 class Validator {
  public:
-  Validator()
+  explicit Validator(const std::string& schema = json_schema())
       : folder_(std::filesystem::temp_directory_path() / ("servetwin_schema_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "schema.json") << json_schema();
+    std::ofstream(folder_ / "schema.json") << schema;
     for (const std::string& candidate :
          {std::string(SERVETWIN_SOURCE_DIR) + "/build/oracles/bin/python", std::string("python3")}) {
       if (run(candidate, "-c 'import jsonschema'")) python_ = candidate;
@@ -136,6 +136,20 @@ TEST_CASE("an independent validator accepts the shipped scenarios and refuses br
                           changed("ttft: 500ms", "ttft: 500"), changed("process: poisson", "process: poison"),
                           changed("{model: analytic}", "{model: analytic, rate: 3}"),
                           changed("device: h100-sxm", "")}) == "nnnnnn");
+}
+
+TEST_CASE("an independent validator accepts the shipped comparison and refuses broken ones") {
+  const Validator validator(comparison_schema());
+  if (!validator.is_there()) {
+    WARN("skipped: no Python module jsonschema (tools/setup --test-extras installs it)");
+    return;
+  }
+  const std::string good = read_input(shipped_scenarios_folder() + "/policies.yaml");
+  const auto with = [&](const std::string& line) { return good + "  " + line + "\n"; };
+  CHECK(validator.verdicts({good, with("seeds: 12"), with("seeds: [3, 4]"), with("baseline: swap")}) ==
+        "yyyy");
+  CHECK(validator.verdicts({with("seeds: 0"), with("seeds: [1, 1]"), with("baselin: swap"),
+                            with("confidence: 1.5"), with("tolerance: much")}) == "nnnnn");
 }
 
 }  // namespace

@@ -35,12 +35,16 @@ ComparedRun run_of(const std::vector<std::int64_t>& e2e_ms) {
   return run;
 }
 
+std::vector<GroupValues> compared(const ComparedRun& base, const ComparedRun& own) {
+  return compare_runs(base, own, length_bounds(base.rows));
+}
+
 constexpr std::size_t kE2eMean = mean_of(Latency::kE2e);
 
 TEST_CASE("paired differences of hand-made requests are these") {
   const ComparedRun base = run_of({10, 20, 30, 40, 50});
   const ComparedRun own = run_of({10, 15, 40, 20, 45});
-  const std::vector<GroupValues> groups = compare_runs(base, own);
+  const std::vector<GroupValues> groups = compared(base, own);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].pairs == 5);
   CHECK(*groups[0].base[kE2eMean] == 30);
@@ -57,12 +61,26 @@ TEST_CASE("paired differences of hand-made requests are these") {
   CHECK_FALSE(groups[0].base[mean_of(Latency::kTpot)]);
 }
 
+TEST_CASE("quarters end at lengths, so equal lengths stay together") {
+  const auto bounds = [](const std::vector<std::int64_t>& prompts) {
+    RunRows run;
+    for (const std::int64_t prompt : prompts) run.rows.push_back(row(0, 1, prompt));
+    return length_bounds(run).prompts;
+  };
+  using Bounds = std::vector<std::int64_t>;
+  CHECK(bounds({1, 2, 3, 4, 5, 6, 7, 8}) == Bounds{2, 4, 6});
+  CHECK(bounds({5, 5, 5, 5, 5, 9, 9, 20}) == Bounds{5, 9});
+  CHECK(bounds({5, 9, 9, 9}) == Bounds{5});
+  CHECK(bounds({5, 5}).empty());
+  CHECK(bounds({}).empty());
+}
+
 TEST_CASE("only requests that finished under both are paired") {
   const ComparedRun base = run_of({10, 20, 30});
   ComparedRun own = run_of({11, 21, 31});
   own.rows.rows[0].end_state = EndState::kRejected;
   own.rows.rows[1].measured = false;
-  const std::vector<GroupValues> groups = compare_runs(base, own);
+  const std::vector<GroupValues> groups = compared(base, own);
   CHECK(groups[0].pairs == 1);
   CHECK(*groups[0].base[kE2eMean] == 30);
 }
@@ -80,7 +98,7 @@ TEST_CASE("groups are classes, tenants and quarters by length, each with its own
       one.prompt = Tokens{static_cast<std::int64_t>(100 * (i + 1))};
     }
   }
-  const std::vector<GroupValues> groups = compare_runs(base, own);
+  const std::vector<GroupValues> groups = compared(base, own);
   std::vector<std::string> names;
   for (const GroupValues& group : groups) names.push_back(group.name);
   CHECK(names == std::vector<std::string>{"all", "class chat", "class document", "tenant 0", "tenant 1",
@@ -93,7 +111,7 @@ TEST_CASE("groups are classes, tenants and quarters by length, each with its own
   CHECK(change(5) == -2);
   CHECK(change(8) == 4);
   CHECK(groups[5].label == "prompts of up to 200 tokens");
-  CHECK(groups[8].label == "prompts of 601 to 800 tokens");
+  CHECK(groups[8].label == "prompts over 600 tokens");
   CHECK(groups[8].pairs == 2);
 }
 
@@ -102,8 +120,8 @@ TEST_CASE("fairness is Jain's index of the rates at which tenants are served") {
   ComparedRun base = run_of({10, 30, 10, 30});
   for (std::size_t i = 0; i < 4; ++i) base.rows.rows[i].tenant = TenantId{static_cast<std::uint16_t>(i % 2)};
   const std::size_t jain = index_of(RunMeasure::kFairness);
-  CHECK(std::fabs(*compare_runs(base, base)[0].own[jain] - 4.0 / (2 * 2.5)) < 1e-12);
-  CHECK_FALSE(compare_runs(run_of({1}), run_of({1}))[0].own[jain]);
+  CHECK(std::fabs(*compared(base, base)[0].own[jain] - 4.0 / (2 * 2.5)) < 1e-12);
+  CHECK_FALSE(compared(run_of({1}), run_of({1}))[0].own[jain]);
 }
 
 TEST_CASE("the first request that differs is named with both values") {
@@ -157,10 +175,10 @@ std::vector<SeedValues> seeds_of(const std::vector<std::vector<std::int64_t>>& c
   for (std::size_t s = 0; s < changes.front().size(); ++s) {
     const ComparedRun base = run_of({100, 100});
     SeedValues seed;
-    seed.variants.push_back(compare_runs(base, base));
+    seed.variants.push_back(compared(base, base));
     seed.held.emplace_back();
     for (const auto& change : changes) {
-      seed.variants.push_back(compare_runs(base, run_of({100 + change[s], 100 + change[s]})));
+      seed.variants.push_back(compared(base, run_of({100 + change[s], 100 + change[s]})));
       seed.held.push_back({{"KV memory", 3.0}});
     }
     seeds.push_back(std::move(seed));
@@ -211,14 +229,24 @@ TEST_CASE("with few seeds nothing is found, and a small change is no regression"
   CHECK(regressions(judge({"base", "a"}, 0, seeds, lenient)).empty());
 }
 
-// Of six seeds that agree the p is 2/64: enough for one claim, not for two.
+// Of six seeds that agree the p is 2/64: enough for one claim, and too few for two. Of seven it is 2/128.
 TEST_CASE("claims are judged together") {
   const std::vector<std::int64_t> six = {-20, -22, -18, -21, -19, -20};
-  CHECK(judge({"base", "a"}, 0, seeds_of({six}), by_e2e()).estimate(1, kE2eMean)->finding ==
-        Finding::kBetter);
-  const auto two = judge({"base", "a", "b"}, 0, seeds_of({six, six}), by_e2e());
-  CHECK(two.estimate(1, kE2eMean)->finding == Finding::kNotShown);
-  CHECK(*two.estimate(1, kE2eMean)->adjusted_p == 4.0 / 64);
+  const std::vector<std::int64_t> seven = {-20, -22, -18, -21, -19, -20, -17};
+  const std::vector<std::int64_t> weak = {-20, -22, -18, -21, -19, -20, 1};
+  const auto found = [](const ComparisonResult& result, std::size_t variant) {
+    return result.estimate(variant, kE2eMean)->finding;
+  };
+  CHECK(found(judge({"base", "a"}, 0, seeds_of({six}), by_e2e()), 1) == Finding::kBetter);
+  CHECK(found(judge({"base", "a", "b"}, 0, seeds_of({six, six}), by_e2e()), 1) == Finding::kTooFewSeeds);
+  const auto two = judge({"base", "a", "b"}, 0, seeds_of({seven, weak}), by_e2e());
+  CHECK(found(two, 1) == Finding::kBetter);
+  CHECK(*two.estimate(1, kE2eMean)->adjusted_p == 4.0 / 128);
+  CHECK(*two.estimate(2, kE2eMean)->p == 4.0 / 128);
+  CHECK(found(two, 2) == Finding::kBetter);
+  const auto four = judge({"base", "a", "b", "c"}, 0, seeds_of({seven, weak, weak}), by_e2e());
+  CHECK(four.estimate(2, kE2eMean)->interval->high < 0);
+  CHECK(found(four, 2) == Finding::kNotShown);
 }
 
 }  // namespace

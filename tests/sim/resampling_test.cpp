@@ -27,6 +27,8 @@ TEST_CASE("a difference needs as many seeds as make agreement by chance rarer th
   CHECK(fewest_seeds(0.95) == 6);
   CHECK(fewest_seeds(0.9) == 5);
   CHECK(fewest_seeds(0.99) == 8);
+  CHECK(fewest_seeds(0.95, 2) == 7);
+  CHECK(fewest_seeds(0.95, 24) == 10);
   CHECK_FALSE(MeanBootstrap(5, 0.95).interval({1, 2, 3, 4, 5}));
   CHECK(MeanBootstrap(6, 0.95).interval({1, 2, 3, 4, 5, 6}));
 }
