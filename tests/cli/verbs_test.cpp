@@ -1,4 +1,5 @@
 // If these fail, a verb other than simulate gives a wrong answer or a wrong exit code.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -127,9 +128,24 @@ TEST_CASE("explain says why a request was not scheduled at a step") {
   CHECK(contains(ground.run("$S explain r request 1 step 6").out, "not there any more"));
   const std::string life = ground.run("$S explain r request 1").out;
   CHECK(contains(life, "queued behind 1 running (0)"));
-  CHECK(contains(life, "step 2         waiting, token budget"));
+  CHECK(contains(life, " s  step 2         waiting, token budget"));
   CHECK(contains(life, "ended: length, 2 tokens"));
   CHECK(ground.run("$S explain r request 9").code == 2);
+}
+
+TEST_CASE("a request's story joins its waiting, counts the reasons, and says where its time went") {
+  const Playground ground;
+  CHECK(ground.run("$S simulate preemption --set workload.duration=22s --out r").code == 0);
+  const std::string life = ground.run("$S explain r request 142").out;
+  CAPTURE(life);
+  CHECK(contains(life, "fcfs waiting order, optimistic admission, last_admitted victims\n"));
+  CHECK(contains(life, " × behind a head that KV memory holds back, "));
+  CHECK(contains(life,
+                 "admitted: 251 tokens after 0, 0 from the prefix cache, 16 blocks held, yields a token\n"));
+  CHECK(contains(life, "preempted: 258 computed tokens lost\n"));
+  CHECK(contains(life, "s in all, 5.628966 s of them until it was first scheduled, 0.444956 s preempted"));
+  CHECK(contains(life, "; 529 tokens computed again\n"));
+  CHECK(std::count(life.begin(), life.end(), '\n') < 25);
 }
 
 TEST_CASE("explain of a step gives cost with evidence, batch and who waits") {
