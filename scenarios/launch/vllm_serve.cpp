@@ -92,7 +92,6 @@ class VllmServe final : public LaunchMapping {
   }
 
  private:
-  // The index behind the words that start it, or 0.
   static std::size_t start(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       const std::string& word = words[i];
