@@ -52,6 +52,17 @@ std::string effect_text(const ComparisonResult& result, std::size_t variant, std
   return text;
 }
 
+// The other judged measures in which it is found worse.
+std::string price_text(const ComparisonResult& result, std::size_t variant) {
+  std::vector<std::string> prices;
+  for (const std::size_t m : result.options.judged) {
+    const Estimate* one = result.estimate(variant, m);
+    if (one == nullptr || one->finding != Finding::kWorse) continue;
+    prices.push_back(fmt::format("{} ({})", measures()[m].label, change_text(*one, measures()[m])));
+  }
+  return prices.empty() ? "" : "but worse in " + join(prices, " and ");
+}
+
 // Whose requests end earlier and later, and groups that lose as a whole.
 std::string for_whom_text(const VariantResult& variant) {
   std::string text;
@@ -70,7 +81,7 @@ std::string for_whom_text(const VariantResult& variant) {
   if (losers.empty()) return text;
   const std::size_t more = losers.size() - std::min(losers.size(), kGroupsNamed);
   losers.resize(losers.size() - more);
-  return text + "; it costs " + join(losers, " and ") +
+  return text + (text.empty() ? "it costs " : "; it costs ") + join(losers, " and ") +
          (more > 0 ? fmt::format(" and {} more groups", more) : std::string());
 }
 
@@ -163,7 +174,7 @@ std::string best_text(const ComparisonResult& result) {
   if (!result.not_told_apart.empty()) {
     parts.push_back("not told apart from it: " + names_text(result, result.not_told_apart));
   }
-  for (const std::string& part : {for_whom_text(best), why_text(best)}) {
+  for (const std::string& part : {price_text(result, *result.best), for_whom_text(best), why_text(best)}) {
     if (!part.empty()) parts.push_back(part);
   }
   return join(parts, "; ");

@@ -2,7 +2,6 @@
 #include "sim/planner/request_row.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "engine/base/text.h"
 
@@ -40,11 +39,11 @@ std::string seconds(Time t) { return format_number(to_seconds(t)) + " s"; }
 
 class Comparer {
  public:
-  Comparer(const RequestRow& a, const RequestRow& b) : a_(a), b_(b) {}
+  explicit Comparer(RequestId request) : request_(request) {}
 
   template <class T>
   void compare(const char* field, const T& a, const T& b) {
-    if (!found_ && a != b) found_ = RowMismatch{a_.id, field, text(a), text(b)};
+    if (!found_ && a != b) found_ = RowMismatch{request_, field, text(a), text(b)};
   }
   const std::optional<RowMismatch>& found() const { return found_; }
 
@@ -54,8 +53,7 @@ class Comparer {
   static std::string text(TenantId t) { return format_number(std::int64_t{raw(t)}); }
   static const std::string& text(const std::string& t) { return t; }
 
-  const RequestRow& a_;
-  const RequestRow& b_;
+  RequestId request_;
   std::optional<RowMismatch> found_;
 };
 
@@ -66,7 +64,7 @@ std::optional<RowMismatch> first_mismatch(const RunRows& a, const RunRows& b) {
   const auto both = [&](std::size_t i, std::size_t j) {
     const RequestRow& x = a.rows[i];
     const RequestRow& y = b.rows[j];
-    Comparer fields(x, y);
+    Comparer fields(x.id);
     if (comes_by_itself(a, x) && comes_by_itself(b, y)) fields.compare("arrival", x.arrival, y.arrival);
     fields.compare("class", class_name(a, x), class_name(b, y));
     fields.compare("tenant", x.tenant, y.tenant);

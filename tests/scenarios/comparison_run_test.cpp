@@ -148,6 +148,32 @@ TEST_CASE("a closed loop without conversations has nothing to pair") {
   }
 }
 
+TEST_CASE("a better variant's price is told with it") {
+  ComparisonOutcome outcome;
+  const auto seeds = [](double e2e, double ttft) {
+    GroupValues base;
+    base.name = "all";
+    base.base[mean_of(Latency::kE2e)] = base.own[mean_of(Latency::kE2e)] = 1000;
+    base.base[mean_of(Latency::kTtft)] = base.own[mean_of(Latency::kTtft)] = 100;
+    GroupValues own = base;
+    own.own[mean_of(Latency::kE2e)] = e2e;
+    own.own[mean_of(Latency::kTtft)] = ttft;
+    GroupValues documents = own;
+    documents.name = documents.label = "class document";
+    documents.own[mean_of(Latency::kE2e)] = 1100;
+    return SeedValues{{{base}, {own, documents}}, {{{"KV memory", 40.0}}, {{"KV memory", 7.0}}}};
+  };
+  JudgeOptions options;
+  options.judged = {mean_of(Latency::kE2e), mean_of(Latency::kTtft)};
+  outcome.result = judge({"a", "b"}, 0, std::vector<SeedValues>(8, seeds(900, 150)), options);
+  CHECK(
+      verdict_sentence(outcome) ==
+      "b is better than a: E2E mean 900 ms against 1.00 s, -10.0 % (95 % interval -10.0 to -10.0, 8 seeds); "
+      "but worse in TTFT mean (+50.0 %); it costs class document (+10.0 % E2E mean); why: KV memory held "
+      "back 7 "
+      "request-seconds against 40");
+}
+
 TEST_CASE("one seed tells what happened, and finds nothing") {
   const ComparisonOutcome outcome = outcome_of(
       "  base: preemption\n  set: {workload.duration: 20s}\n  seeds: 1\n  judge: [e2e.mean]\n"
