@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <new>
 
+#include "cli/plugin_file.h"
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -32,6 +33,12 @@ std::string& replay_command() {
 }
 
 [[noreturn]] void on_broken_invariant(const std::string& message) {
+  if (!plugin_being_loaded().empty()) {
+    const std::string text = "error: " + plugin_being_loaded() +
+                             ": registers what is refused, perhaps a name that is taken [PLG003]\n" + message;
+    std::fputs(text.c_str(), stderr);
+    std::_Exit(static_cast<int>(ExitCode::kBadInput));
+  }
   const std::string text = message +
                            "This is an error of servetwin itself. The same happens again with:\n  " +
                            replay_command() + '\n';
@@ -54,6 +61,7 @@ std::string overview() {
   text +=
       "\nOptions:\n  -h,--help  Prints this text; after a verb, what the verb takes.\n"
       "  --version  Prints version and build.\n"
+      "  --plugin FILE  Loads rules, routers, cost models or verbs from FILE; anywhere, and several times.\n"
       "\nTo begin with: servetwin simulate quickstart\n";
   return text;
 }
@@ -63,7 +71,7 @@ ExitCode run_verb(const std::string& name, const std::vector<std::string>& rest,
   const auto* entry = verbs.find(name);
   if (entry == nullptr) {
     std::vector<std::string> known = verbs.names();
-    known.insert(known.end(), {"--help", "--version"});
+    known.insert(known.end(), {"--help", "--version", "--plugin"});
     throw UsageError("servetwin: unknown " + std::string(name[0] == '-' ? "option " : "verb ") + name +
                      suggestion(name, known) + "\n`servetwin --help` shows the verbs");
   }
@@ -75,7 +83,27 @@ ExitCode run_verb(const std::string& name, const std::vector<std::string>& rest,
   return ExitCode::kOk;
 }
 
-ExitCode dispatch(const std::vector<std::string>& words, Terminal& terminal) {
+// Loads the plug-ins, which may be what the other words name, and returns those words.
+std::vector<std::string> load_plugins(const std::vector<std::string>& words) {
+  const std::string option = "--plugin";
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.rfind(option + '=', 0) == 0) {
+      load_plugin(word.substr(option.size() + 1));
+    } else if (word != option) {
+      others.push_back(word);
+    } else if (++i < words.size()) {
+      load_plugin(words[i]);
+    } else {
+      throw UsageError("servetwin: --plugin needs a file");
+    }
+  }
+  return others;
+}
+
+ExitCode dispatch(const std::vector<std::string>& given, Terminal& terminal) {
+  const std::vector<std::string> words = load_plugins(given);
   if (words.empty()) {
     terminal.err(overview());
     return ExitCode::kBadInput;

@@ -1,4 +1,4 @@
-# Writes generated/servetwin_paths.h and generated/servetwin_build.h into the build tree.
+# Writes generated/servetwin_paths.h, servetwin_build.h and, with each build, servetwin_abi.h into the build tree.
 
 include(GNUInstallDirs)
 file(RELATIVE_PATH SERVETWIN_DATA_FROM_PROGRAM
@@ -22,3 +22,13 @@ foreach(header paths build)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/servetwin_${header}.h.in
                  ${PROJECT_BINARY_DIR}/generated/servetwin_${header}.h @ONLY)
 endforeach()
+
+foreach(folder engine kernels sim costmodels scenarios)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h)
+  list(APPEND installed_headers ${found})
+endforeach()
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/generated/servetwin_abi.h
+  DEPENDS ${installed_headers} ${CMAKE_CURRENT_LIST_DIR}/servetwin_abi.cmake VERBATIM
+  COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
+    -D OUT=${PROJECT_BINARY_DIR}/generated/servetwin_abi.h -P ${CMAKE_CURRENT_LIST_DIR}/servetwin_abi.cmake)
+add_custom_target(servetwin_abi DEPENDS ${PROJECT_BINARY_DIR}/generated/servetwin_abi.h)

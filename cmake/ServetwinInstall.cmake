@@ -30,11 +30,15 @@ install(TARGETS servetwin_archive servetwin_package EXPORT servetwin
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT servetwin NAMESPACE servetwin:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/servetwinConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/servetwinConfig.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/servetwinConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/servetwinConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/servetwinConfig.cmake ${PROJECT_BINARY_DIR}/servetwinConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/plugin_abi.cpp
         DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/generated/servetwin_abi.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/servetwin/generated)
 
 foreach(folder engine kernels sim costmodels scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
