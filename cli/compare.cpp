@@ -119,6 +119,11 @@ class Compare final : public Verb {
     }
     if (fail_on_.empty()) return ExitCode::kOk;
     ExitCode code = ExitCode::kOk;
+    for (const ComparedRunFacts& run : outcome.runs) {
+      if (!run.stalled) continue;
+      code = ExitCode::kVerdictFailed;
+      terminal.err(fmt::format("verdict: {}: stalled with seed {}\n", run.variant, run.seed));
+    }
     for (const Regression& one : regressions(*outcome.result)) {
       code = ExitCode::kVerdictFailed;
       const MeasureInfo& info = measures()[one.measure];

@@ -1,9 +1,8 @@
 // Reads the mark in the file before any of its code may run, then loads it.
 #include "cli/plugin_file.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -48,7 +47,8 @@ void load_plugin(const std::string& file) {
     reject("PLG001", file, "no such file", "name a shared object made for this program");
   const std::string mark = mark_of(file);
   if (mark.empty())
-    reject("PLG001", file, "is no plug-in of this program", "make it with servetwin_add_plugin() of its package");
+    reject("PLG001", file, "is no plug-in of this program",
+           "make it with servetwin_add_plugin() of its package");
   if (mark != kOwnMark)
     reject("PLG002", file, "was made for '" + mark + "', and this is '" + kOwnMark + "'",
            "compile it against the headers installed with this program");

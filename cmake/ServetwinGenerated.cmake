@@ -1,4 +1,5 @@
-# Writes generated/servetwin_paths.h, servetwin_build.h and, with each build, servetwin_abi.h into the build tree.
+# Writes servetwin_paths.h, servetwin_build.h and, with each build, servetwin_abi.h into the build tree's
+# folder `generated`.
 
 include(GNUInstallDirs)
 file(RELATIVE_PATH SERVETWIN_DATA_FROM_PROGRAM

@@ -36,6 +36,7 @@ const std::vector<Arrow>& arrows() {
         "costmodels/", "engine/models/spec.h"}},
       {"calibrate/", {"engine/", "kernels/", "costmodels/", "sim/"}},
       {"scenarios/", {"engine/", "kernels/", "costmodels/", "sim/", "generated/"}},
+      {"cmake/", {"generated/servetwin_abi.h"}},
       {"cli/", {"engine/", "kernels/", "costmodels/", "sim/", "scenarios/", "calibrate/", "generated/"}},
       {"tests/",
        {"engine/", "kernels/", "costmodels/", "sim/", "scenarios/", "calibrate/", "cli/", "generated/"}},
