@@ -28,11 +28,14 @@ for compiler in g++ clang++; do
   "$program" --plugin "$plugin" simulate "${scenario[@]}" --out "$prefix/$compiler-run" >/dev/null
   code=0
   "$program" list --plugin "$prefix/$compiler/taken.so" 2>"$prefix/errors" >/dev/null || code=$?
-  [ $code = 2 ] && grep -q PLG003 "$prefix/errors" || { echo "$compiler: a taken name was not refused"; exit 1; }
+  [ $code = 2 ] && grep -q PLG003 "$prefix/errors" || { echo "$compiler: a taken name is no error"; exit 1; }
 done
 "$program" diff "$prefix/g++-run" "$prefix/clang++-run" --plugin "$plugin"
 "$program" simulate preemption --set workload.duration=10s --out "$prefix/plain" >/dev/null
-! "$program" diff "$prefix/g++-run" "$prefix/plain" --plugin "$plugin" >/dev/null || { echo "the rule decided nothing"; exit 1; }
+if "$program" diff "$prefix/g++-run" "$prefix/plain" --plugin "$plugin" >/dev/null; then
+  echo "the rule decided nothing"
+  exit 1
+fi
 refused() {
   local code=0
   "$program" list --plugin "$1" 2>"$prefix/errors" >/dev/null || code=$?

@@ -17,7 +17,8 @@ class LongestFirst final : public WaitingOrder {
   explicit LongestFirst(const Params& /*params*/) {}
 
   bool before(const WaitingView& a, const WaitingView& b) const override {
-    return std::tuple(-a.request->prompt.value, a.request->id) < std::tuple(-b.request->prompt.value, b.request->id);
+    return std::tuple(-a.request->prompt.value, a.request->id) <
+           std::tuple(-b.request->prompt.value, b.request->id);
   }
 };
 
