@@ -18,7 +18,7 @@ std::unique_ptr<Rule> make_rule(const std::string& name,
 
 RuleSet make_rules(const RuleNames& names, const ConfigNode& params, RuleContext context) {
   RuleSet rules;
-  if (names.predictor != "none") rules.predictor = make_rule<Predictor>(names.predictor, params);
+  if (names.predictor != kNoPredictor) rules.predictor = make_rule<Predictor>(names.predictor, params);
   context.predictor = rules.predictor.get();
   rules.waiting_order = make_rule<WaitingOrder>(names.waiting_order, params, context);
   rules.batch = make_rule<BatchRule>(names.batch, params);

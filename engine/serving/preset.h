@@ -9,6 +9,8 @@
 
 namespace servetwin {
 
+inline constexpr const char* kNoPredictor = "none";
+
 // Which rule plays which part, by registered name.
 struct RuleNames {
   std::string waiting_order = "fcfs";
@@ -17,7 +19,7 @@ struct RuleNames {
   std::string victim = "last_admitted";
   std::string pressure = "recompute";
   std::string yield = "never";
-  std::string predictor = "none";
+  std::string predictor = kNoPredictor;
 
   template <class Visitor>
   void fields(Visitor& v) {

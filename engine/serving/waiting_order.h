@@ -35,7 +35,8 @@ class WaitingOrder {
   virtual void on_plan(Time /*now*/, std::int64_t /*waiting*/) {}
   // Whether `rest` of the waiting leaves out what the prefix cache holds; asked after on_plan().
   virtual bool sees_cache() const { return false; }
-  // Nobody who arrives this long after a request is looked at before it. Nothing: it may starve.
+  // Nobody who arrives more than this after a request began to wait is looked at before it. Nothing: it may
+  // starve.
   virtual std::optional<Duration> starvation_bound() const { return std::nullopt; }
   virtual RuleListener* listener() { return nullptr; }
 };
