@@ -21,7 +21,7 @@ struct RunParts {
   std::unique_ptr<StepTimeEstimator> estimator;  // over `cost`; null where that cannot be asked ahead
   std::unique_ptr<RunSource> source;
   std::unique_ptr<RequestSource> warm;  // prompts served before the run; null: cold caches
-  bool tells_outputs = false;            // to a predictor that is an oracle
+  bool tells_outputs = false;           // to a predictor that is an oracle
   RecorderOptions recorder;
   SimOptions sim;
 };

@@ -157,7 +157,8 @@ RequestSpec decode_request(LineFields& fields) {
   request.session = static_cast<SessionId>(fields.number_or("ss", raw(kNoSession), kMaxOf<SessionId>));
   request.cache_salt = fields.number_or("sa", 0, kAny);
   request.continues_content = fields.flag_or_false("cc");
-  request.told_outputs = static_cast<std::int32_t>(fields.number_or("to", 0, kMaxOf<std::int32_t>));
+  request.told_outputs =
+      static_cast<std::int32_t>(fields.number_or("to", 0, std::numeric_limits<std::int32_t>::max()));
   if (request.prompt.value < 1) fields.fail("\"p\" must be at least 1");
   if (request.max_tokens.value < 1) fields.fail("\"m\" must be at least 1");
   decode_content(fields, request);

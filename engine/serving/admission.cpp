@@ -232,9 +232,8 @@ void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
   for (const Slot victim : victims_) r_.classify(victim);
   // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is
   // what the refused head would find.
-  const bool lasting =
-      refusal == HeldReason::kSeqsCap ||
-      (refusal == HeldReason::kKvGate && r_.shared_growers == 0 && !r_.changing_order);
+  const bool lasting = refusal == HeldReason::kSeqsCap ||
+                       (refusal == HeldReason::kKvGate && r_.shared_growers == 0 && !r_.changing_order);
   r_.steady = others == 0 || (lasting && passed_.empty());
 }
 

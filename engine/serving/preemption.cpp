@@ -40,8 +40,9 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
   return true;
 }
 
-// The first of the waiting that nothing blocks may take the place or the KV of running ones, as the rule says.
-// They lose it before anything is scheduled, and like after every preemption nobody enters in this plan.
+// The first of the waiting that nothing blocks may take the place or the KV of running ones, as the rule
+// says. They lose it before anything is scheduled, and like after every preemption nobody enters in this
+// plan.
 void StepBuilder::yield_to_waiting() {
   set_aside_.clear();
   WaitingQueue* queue = next_queue();

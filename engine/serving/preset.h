@@ -42,7 +42,8 @@ class Preset {
 };
 
 // Makes one rule of each kind. `params` holds parameters under the rule's own name and may be empty; the
-// predictor is added to `context`. Throws ConfigError for an unknown name and for a rule that lacks something.
+// predictor is added to `context`. Throws ConfigError for an unknown name and for a rule that lacks
+// something.
 RuleSet make_rules(const RuleNames& names, const ConfigNode& params = {}, RuleContext context = {});
 
 }  // namespace servetwin

@@ -1,8 +1,9 @@
 // Refusals of rules that lack what they need.
+#include "engine/serving/rule_context.h"
+
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/serving/rule_context.h"
 
 namespace servetwin {
 namespace {

@@ -90,8 +90,7 @@ bool StepBuilder::close() {
   }
   if (runs || !r_.words.empty()) record_step();
   for (RuleListener* listener : r_.listeners) {
-    for (const StepRow& row : plan.rows)
-      listener->on_scheduled(table_[row.slot].spec, row.tokens, plan.time);
+    for (const StepRow& row : plan.rows) listener->on_scheduled(table_[row.slot].spec, row.tokens, plan.time);
   }
   for (Observer* observer : r_.observers) observer->on_plan(plan);
   return runs;

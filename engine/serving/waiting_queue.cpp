@@ -1,4 +1,5 @@
-// A double-ended queue for orders by place, a sorted set for those over immutable data, a list for the others.
+// A double-ended queue for orders by place, a sorted set for those over immutable data, a list for the
+// others.
 #include "engine/serving/waiting_queue.h"
 
 #include <algorithm>

@@ -48,7 +48,8 @@ TEST_CASE("M/G/1 with non-preemptive priorities waits as Cobham's formula says, 
 }
 
 // A step takes as long as it has tokens, so each of n requests in it advances at 1/n of the speed.
-TEST_CASE("continuous batching with steps as long as their batch is processor sharing: E[T|s] = s / (1 - load)") {
+TEST_CASE(
+    "continuous batching with steps as long as their batch is processor sharing: E[T|s] = s / (1 - load)") {
   constexpr double kLoad = 0.6;
   constexpr double kToken = 1e6;  // nanoseconds
   constexpr double kMeanOutputs = 100;
@@ -57,7 +58,8 @@ TEST_CASE("continuous batching with steps as long as their batch is processor sh
   for (std::uint32_t n = 0; n < 40'000; ++n) {
     now += duration_from_ns(sample_exponential(key(4), n, kToken * kMeanOutputs / kLoad));
     WorkloadItem item = one_step(n, now);
-    item.spec.max_tokens = Tokens{1 + static_cast<std::int64_t>(sample_exponential(key(5), n, kMeanOutputs - 0.5))};
+    item.spec.max_tokens =
+        Tokens{1 + static_cast<std::int64_t>(sample_exponential(key(5), n, kMeanOutputs - 0.5))};
     item.truth.output = item.spec.max_tokens;
     items.push_back(item);
   }

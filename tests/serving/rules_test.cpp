@@ -198,7 +198,9 @@ TEST_CASE("a tenant that comes back after a pause has earned nothing by it") {
   CHECK(first(rules, again, more));
 }
 
-TEST_CASE("a job sinks a level when its quantum is used up, joins by its prefill, and starves no longer than said") {
+TEST_CASE(
+    "a job sinks a level when its quantum is used up, joins by its prefill, and starves no longer than "
+    "said") {
   RuleSet rules = with_order("mlfq");  // quantum 32, prefill 0.05 a token, promotion after 10 s
   RuleListener& told = *rules.waiting_order->listener();
   Waiting a(1, 9s, 10);

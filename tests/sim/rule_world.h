@@ -62,8 +62,9 @@ struct RuleWorld {
     cluster_config.replicas.front().plain_loop = plain;
     std::vector<Observer*> observers = {&result.collect};
     observers.insert(observers.end(), watchers.begin(), watchers.end());
-    Cluster cluster(cluster_config, [&] { return make_rules(names, parameters, context(estimator)); },
-                    Registry<Router>::instance().make("round_robin", ConfigNode{}), observers);
+    Cluster cluster(
+        cluster_config, [&] { return make_rules(names, parameters, context(estimator)); },
+        Registry<Router>::instance().make("round_robin", ConfigNode{}), observers);
     backend.attach(cluster);
     serve(cluster, backend);
     cluster.at(ReplicaId{0}).kv().check_all();
@@ -80,7 +81,10 @@ inline std::map<RequestId, RequestRecord> by_id(const RunResult& result) {
   return records;
 }
 
-inline WorkloadItem item_of(std::uint32_t id, std::int64_t arrival_ms, std::int64_t prompt, std::int64_t outputs) {
+inline WorkloadItem item_of(std::uint32_t id,
+                            std::int64_t arrival_ms,
+                            std::int64_t prompt,
+                            std::int64_t outputs) {
   WorkloadItem item;
   item.spec.id = RequestId{id};
   item.spec.arrival = time_at_ns(arrival_ms * 1'000'000);

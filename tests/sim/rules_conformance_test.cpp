@@ -1,5 +1,5 @@
-// If one of these fails, some rule overruns the budget, loses or starves a request, stops the world, or makes a
-// run depend on how it is computed.
+// If one of these fails, some rule overruns the budget, loses or starves a request, stops the world, or makes
+// a run depend on how it is computed.
 #include <algorithm>
 #include <rapidcheck.h>
 #include <set>
@@ -73,7 +73,8 @@ std::vector<WorkloadItem> random_items() {
     if (shared > 0) item.spec.content.push_back({*rc::gen::inRange<std::uint64_t>(1, 4), Tokens{shared}});
     if (shared > 0 && item.spec.prompt.value > shared)
       item.spec.content.push_back({1000U + id, Tokens{item.spec.prompt.value - shared}});
-    if (*rc::gen::inRange(0, 8) == 0) item.truth.cancel_after = Duration{*rc::gen::inRange(0, 2000) * 1'000'000};
+    if (*rc::gen::inRange(0, 8) == 0)
+      item.truth.cancel_after = Duration{*rc::gen::inRange(0, 2000) * 1'000'000};
     items.push_back(item);
   }
   return items;
@@ -84,17 +85,20 @@ RuleWorld random_world(const Case& one) {
   world.names = one.names;
   world.parameters = one.parameters;
   world.config.block_size = Tokens{*rc::gen::element<std::int64_t>(1, 4, 16)};
-  world.config.num_blocks = Blocks{2 + *rc::gen::inRange<std::int64_t>(220, 900) / world.config.block_size.value};
+  world.config.num_blocks =
+      Blocks{2 + *rc::gen::inRange<std::int64_t>(220, 900) / world.config.block_size.value};
   world.config.max_model_len = Tokens{215};
   world.config.max_num_batched_tokens = Tokens{*rc::gen::inRange<std::int64_t>(20, 200)};
   world.config.max_num_seqs = *rc::gen::inRange<std::int64_t>(1, 12);
   world.config.prefix_caching = *rc::gen::inRange(0, 3) > 0;
   world.config.full_sequence_gate = *rc::gen::inRange(0, 3) > 0;
-  if (one.names.pressure != "recompute") world.config.host_blocks = Blocks{*rc::gen::inRange<std::int64_t>(1, 200)};
+  if (one.names.pressure != "recompute")
+    world.config.host_blocks = Blocks{*rc::gen::inRange<std::int64_t>(1, 200)};
   return world;
 }
 
-// Watches the budget of each step and that nobody is preempted twice without having computed more than before.
+// Watches the budget of each step and that nobody is preempted twice without having computed more than
+// before.
 class Watch final : public Observer {
  public:
   explicit Watch(Tokens budget) : budget_(budget) {}
@@ -113,10 +117,12 @@ class Watch final : public Observer {
   Tokens budget_;
 };
 
-TEST_CASE("every rule keeps the budget, loses nobody, comes to an end, and plans the same again and unshortened") {
+TEST_CASE(
+    "every rule keeps the budget, loses nobody, comes to an end, and plans the same again and unshortened") {
   for (const Case& one : cases()) {
     INFO(one.name);
-    const bool held = rc::check(one.name, [&one] {
+    std::int64_t preemptions = 0;
+    const bool held = rc::check(one.name, [&one, &preemptions] {
       const std::vector<WorkloadItem> items = random_items();
       RuleWorld world = random_world(one);
       Watch watch(world.config.max_num_batched_tokens);
@@ -126,6 +132,7 @@ TEST_CASE("every rule keeps the budget, loses nobody, comes to an end, and plans
       RC_ASSERT(watch.once);
       RC_ASSERT(plain.unfinished == 0U);
       RC_ASSERT(plain.collect.records.size() == items.size());
+      preemptions += plain.collect.preemptions;
       world.watchers.clear();
       const RunResult fast = world.run(items, false);
       RC_ASSERT(fast.decisions == plain.decisions);
@@ -133,6 +140,7 @@ TEST_CASE("every rule keeps the budget, loses nobody, comes to an end, and plans
       RC_ASSERT(world.run(items, false).timeline == fast.timeline);
     });
     CHECK(held);
+    CHECK((preemptions > 0) == (one.names.admission != "conservative"));
   }
 }
 
@@ -173,7 +181,8 @@ ConfigNode short_bounds() {
                  {"priority_ageing", map_of({{"tau", scalar("100ms")}, {"max_wait", scalar("400ms")}})}});
 }
 
-TEST_CASE("where a waiting order states a starvation bound, nobody who arrives that much later enters before") {
+TEST_CASE(
+    "where a waiting order states a starvation bound, nobody who arrives that much later enters before") {
   int bounded = 0;
   for (const std::string& order : Registry<WaitingOrder>::instance().names()) {
     INFO(order);
@@ -193,8 +202,7 @@ TEST_CASE("where a waiting order states a starvation bound, nobody who arrives t
     world.config.max_num_seqs = 2;
     const bool held = rc::check(order, [&] {
       std::vector<WorkloadItem> items = random_items();
-      for (WorkloadItem& item : items)
-        item.spec.traffic_class = static_cast<ClassId>(raw(item.spec.id) % 2);
+      for (WorkloadItem& item : items) item.spec.traffic_class = static_cast<ClassId>(raw(item.spec.id) % 2);
       StarvationWatch watch(items, *bound);
       world.watchers = {&watch};
       RC_ASSERT(world.run(items, true).unfinished == 0U);

@@ -1,5 +1,5 @@
-// A classifier of lengths into buckets that double, right with a stated accuracy and otherwise one bucket off:
-// what proxy models of the literature deliver. It answers with the bucket's upper end.
+// A classifier of lengths into buckets that double, right with a stated accuracy and otherwise one bucket
+// off: what proxy models of the literature deliver. It answers with the bucket's upper end.
 #include <algorithm>
 
 #include "engine/base/check.h"

@@ -1,7 +1,7 @@
 // Quality of experience (Andes): a reader wants the first token after `ttft` and then `rate` tokens a second;
-// quality is 1 less the share of the area under that line that came late. Served first is who gains most of it
-// within the horizon per token of KV it would hold; those who are ahead of their reader gain least. Preemptive
-// with yield: by_order, which bounds preemptions per request. Liu et al., 2024.
+// quality is 1 less the share of the area under that line that came late. Served first is who gains most of
+// it within the horizon per token of KV it would hold; those who are ahead of their reader gain least.
+// Preemptive with yield: by_order, which bounds preemptions per request. Liu et al., 2024.
 #include <algorithm>
 #include <tuple>
 
@@ -41,8 +41,8 @@ class Andes final : public WaitingOrder {
   }
 
  private:
-  // Area between the reader's line and `outputs` tokens up to `seconds` after the first was due; nothing where
-  // the tokens are ahead of the line.
+  // Area between the reader's line and `outputs` tokens up to `seconds` after the first was due; nothing
+  // where the tokens are ahead of the line.
   double late_area(double seconds, double outputs) const {
     const double late = std::max(0.0, seconds - outputs / params_.rate);
     return params_.rate * late * late / 2;
@@ -56,7 +56,8 @@ class Andes final : public WaitingOrder {
     const double unserved = late_area(end, outputs);
     const double served = late_area(end, outputs + params_.rate * horizon);
     const double gain = whole > 0 ? (unserved - served) / whole : 0;
-    return {-gain / static_cast<double>(request.prompt.value + view.outputs.value), request.arrival, request.id};
+    return {-gain / static_cast<double>(request.prompt.value + view.outputs.value), request.arrival,
+            request.id};
   }
 
   Params params_;

@@ -14,8 +14,7 @@ class ByOrder final : public YieldRule {
 
     template <class Visitor>
     void fields(Visitor& v) {
-      v("max_preemptions", max_preemptions, "Of one request; after that it keeps its place.",
-        Range{1, 1000});
+      v("max_preemptions", max_preemptions, "Of one request; after that it keeps its place.", Range{1, 1000});
     }
   };
   explicit ByOrder(const Params& params) : params_(params) {}

@@ -1,6 +1,7 @@
-// Deficit round robin over tenants: in each round a tenant may use a quantum of tokens more. What is not known
-// when a request enters, its outputs, is charged as it comes, so a deficit may go below nothing and is paid off
-// in later rounds. A tenant with nothing waiting keeps no credit. Shreedhar and Varghese, 1995 (surplus form).
+// Deficit round robin over tenants: in each round a tenant may use a quantum of tokens more. What is not
+// known when a request enters, its outputs, is charged as it comes, so a deficit may go below nothing and is
+// paid off in later rounds. A tenant with nothing waiting keeps no credit. Shreedhar and Varghese, 1995
+// (surplus form).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -63,7 +64,8 @@ class DeficitRoundRobin final : public WaitingOrder, public RuleListener {
     const TenantId id = view.request->tenant;
     const auto tenant = tenants_.find(id);
     const bool had_its_turn = id < turn_;  // in this round
-    return {rounds(tenant == tenants_.end() ? Tenant{} : tenant->second), had_its_turn ? 1 : 0, id, view.place};
+    return {rounds(tenant == tenants_.end() ? Tenant{} : tenant->second), had_its_turn ? 1 : 0, id,
+            view.place};
   }
   void stop_waiting(const RequestSpec& request) {
     Tenant& tenant = tenants_[request.tenant];

@@ -29,8 +29,8 @@ class FewestOutputs final : public VictimRule {
   }
 };
 
-const Registered<VictimRule, FewestOutputs> kFewestOutputs{
-    "fewest_outputs", "Fewest outputs, then longest prompt (SGLang)."};
+const Registered<VictimRule, FewestOutputs> kFewestOutputs{"fewest_outputs",
+                                                           "Fewest outputs, then longest prompt (SGLang)."};
 
 }  // namespace
 }  // namespace servetwin

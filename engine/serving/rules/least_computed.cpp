@@ -24,13 +24,11 @@ class LeastComputed final : public VictimRule {
   }
 
  private:
-  static std::int64_t rank(const RunningView& view) {
-    return view.computed.value;
-  }
+  static std::int64_t rank(const RunningView& view) { return view.computed.value; }
 };
 
-const Registered<VictimRule, LeastComputed> kLeastComputed{
-    "least_computed", "Fewest tokens computed, then admitted last."};
+const Registered<VictimRule, LeastComputed> kLeastComputed{"least_computed",
+                                                           "Fewest tokens computed, then admitted last."};
 
 }  // namespace
 }  // namespace servetwin

@@ -27,8 +27,8 @@ class LeastLaxity final : public WaitingOrder {
   std::tuple<Time, Time, RequestId> rank(const WaitingView& view) const {
     const RequestSpec& request = *view.request;
     const Tokens context = request.prompt + view.outputs - view.rest;
-    const Time latest = request.arrival + limits_[raw(request.traffic_class)] -
-                        prefill_time(estimator_, view.rest, context);
+    const Time latest =
+        request.arrival + limits_[raw(request.traffic_class)] - prefill_time(estimator_, view.rest, context);
     return {latest, request.arrival, request.id};
   }
 
@@ -37,7 +37,8 @@ class LeastLaxity final : public WaitingOrder {
 };
 
 const Registered<WaitingOrder, LeastLaxity> kLeastLaxity{
-    "least_laxity", "Least slack to slo.ttft after the estimated prefill first. No bound: long prompts overtake."};
+    "least_laxity",
+    "Least slack to slo.ttft after the estimated prefill first. No bound: long prompts overtake."};
 
 }  // namespace
 }  // namespace servetwin

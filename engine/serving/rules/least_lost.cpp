@@ -1,5 +1,6 @@
-// Cost-aware: of those whose blocks nobody shares in full, the victim that loses the fewest of its own, then the
-// least progress. What is shared stays findable and costs nothing; who holds nothing alone would free nothing.
+// Cost-aware: of those whose blocks nobody shares in full, the victim that loses the fewest of its own, then
+// the least progress. What is shared stays findable and costs nothing; who holds nothing alone would free
+// nothing.
 #include <tuple>
 
 #include "engine/base/registry.h"
@@ -32,8 +33,8 @@ class LeastLost final : public VictimRule {
   }
 };
 
-const Registered<VictimRule, LeastLost> kLeastLost{
-    "least_lost", "Fewest blocks that nobody shares, then least computed."};
+const Registered<VictimRule, LeastLost> kLeastLost{"least_lost",
+                                                   "Fewest blocks that nobody shares, then least computed."};
 
 }  // namespace
 }  // namespace servetwin

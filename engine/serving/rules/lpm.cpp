@@ -1,6 +1,6 @@
-// Longest prefix match (SGLang): who finds most of its tokens in the prefix cache goes first, as seen when the
-// plan begins. Above fcfs_above waiting requests the look-ups cost too much: arrival order then. Cold prompts
-// wait, at most max_wait.
+// Longest prefix match (SGLang): who finds most of its tokens in the prefix cache goes first, as seen when
+// the plan begins. Above fcfs_above waiting requests the look-ups cost too much: arrival order then. Cold
+// prompts wait, at most max_wait.
 #include "engine/base/registry.h"
 #include "engine/serving/rules.h"
 #include "engine/serving/rules/aged.h"
@@ -18,8 +18,7 @@ class Lpm final : public WaitingOrder {
 
     template <class Visitor>
     void fields(Visitor& v) {
-      v("fcfs_above", fcfs_above, "Waiting requests above which it is arrival order.",
-        Range{1, 1000000});
+      v("fcfs_above", fcfs_above, "Waiting requests above which it is arrival order.", Range{1, 1000000});
       v("max_wait", max_wait, "Who waited this long goes first, in order of arrival.", Range{0ns, 24h});
     }
   };
@@ -49,8 +48,7 @@ class Lpm final : public WaitingOrder {
 };
 
 const Registered<WaitingOrder, Lpm> kLpm{
-    "lpm",
-    "Longest cached prefix first, as in SGLang; arrival order above fcfs_above. Bound: max_wait."};
+    "lpm", "Longest cached prefix first, as in SGLang; arrival order above fcfs_above. Bound: max_wait."};
 
 }  // namespace
 }  // namespace servetwin

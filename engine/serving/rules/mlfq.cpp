@@ -1,7 +1,7 @@
-// Skip-join multi-level feedback queues (FastServe): a request joins at the first level whose quantum holds its
-// prefill, uses up the quantum of its level and goes down by one, each level's quantum being twice the one
-// above. Who waited `promote_after` counts as of the top level, in order of arrival, and begins there again. No
-// lengths are needed. Preemptive with yield: by_order. Wu et al., 2023.
+// Skip-join multi-level feedback queues (FastServe): a request joins at the first level whose quantum holds
+// its prefill, uses up the quantum of its level and goes down by one, each level's quantum being twice the
+// one above. Who waited `promote_after` counts as of the top level, in order of arrival, and begins there
+// again. No lengths are needed. Preemptive with yield: by_order. Wu et al., 2023.
 #include <map>
 #include <tuple>
 
@@ -73,9 +73,7 @@ class Mlfq final : public WaitingOrder, public RuleListener {
     bool waits = true;
   };
 
-  double quantum_of(std::int64_t level) const {
-    return static_cast<double>(params_.quantum.value << level);
-  }
+  double quantum_of(std::int64_t level) const { return static_cast<double>(params_.quantum.value << level); }
   std::tuple<std::int64_t, Time, RequestId> rank(const WaitingView& view) const {
     const auto found = jobs_.find(view.request->id);
     const Job job = found == jobs_.end() ? Job{} : found->second;

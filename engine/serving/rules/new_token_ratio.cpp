@@ -1,5 +1,6 @@
-// SGLang's admission: running requests are expected to use a share of the outputs they may still have, and who
-// enters now all of its own. The share decays while nothing goes wrong and rises again after a preemption.
+// SGLang's admission: running requests are expected to use a share of the outputs they may still have, and
+// who enters now all of its own. The share decays while nothing goes wrong and rises again after a
+// preemption.
 #include <algorithm>
 #include <map>
 

@@ -13,8 +13,7 @@ class Priced final : public PressureRule {
     void fields(Visitor& /*v*/) {}
   };
   Priced(const Params& /*params*/, const RuleContext& context)
-      : estimator_(required_estimator(context, "priced")),
-        block_ns_(required_swap_time(context, "priced")) {}
+      : estimator_(required_estimator(context, "priced")), block_ns_(required_swap_time(context, "priced")) {}
 
   Pressure decide(const PressureView& view, const EngineConfig& /*config*/) const override {
     if (view.blocks > view.host_free) return Pressure::kRecompute;

@@ -1,6 +1,6 @@
 // Priorities that fade: a request's rank is its priority less its age over tau, so that each step of priority
-// is worth tau of waiting. Two ranks keep their order as both age alike: it is that of arrival + priority * tau,
-// and the queue never has to be sorted again.
+// is worth tau of waiting. Two ranks keep their order as both age alike: it is that of arrival + priority *
+// tau, and the queue never has to be sorted again.
 #include <algorithm>
 #include <tuple>
 
@@ -36,7 +36,8 @@ class PriorityAgeing final : public WaitingOrder {
   std::tuple<Time, std::int32_t, RequestId> rank(const RequestSpec& request) const {
     const Duration half = params_.max_wait / 2;
     const std::int64_t tau = std::max<std::int64_t>(params_.tau.count(), 1);
-    const std::int64_t steps = std::clamp<std::int64_t>(request.priority, -half.count() / tau, half.count() / tau);
+    const std::int64_t steps =
+        std::clamp<std::int64_t>(request.priority, -half.count() / tau, half.count() / tau);
     return {request.arrival + Duration{steps * tau}, request.priority, request.id};
   }
 

@@ -1,6 +1,6 @@
-// Shortest uncached prefill first: who has least to compute before its next output goes first, with the prefix
-// cache as it is when the plan begins. Nobody is passed over more than max_skips times: after so many others
-// have entered since it joined, it goes first.
+// Shortest uncached prefill first: who has least to compute before its next output goes first, with the
+// prefix cache as it is when the plan begins. Nobody is passed over more than max_skips times: after so many
+// others have entered since it joined, it goes first.
 #include <map>
 #include <tuple>
 

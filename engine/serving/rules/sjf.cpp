@@ -41,8 +41,7 @@ class Sjf final : public WaitingOrder {
 };
 
 const Registered<WaitingOrder, Sjf> kSjf{
-    "sjf",
-    "Fewest predicted outputs first; needs a predictor. Bound: max_wait."};
+    "sjf", "Fewest predicted outputs first; needs a predictor. Bound: max_wait."};
 
 }  // namespace
 }  // namespace servetwin

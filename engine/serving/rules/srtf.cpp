@@ -1,5 +1,5 @@
-// Shortest remaining time first: outputs still expected, and what must be computed before the next one; what a
-// preemption lost counts as work. Long jobs wait, at most max_wait. Preemptive with yield: by_order.
+// Shortest remaining time first: outputs still expected, and what must be computed before the next one; what
+// a preemption lost counts as work. Long jobs wait, at most max_wait. Preemptive with yield: by_order.
 #include <algorithm>
 
 #include "engine/base/registry.h"
@@ -50,8 +50,7 @@ class Srtf final : public WaitingOrder {
 };
 
 const Registered<WaitingOrder, Srtf> kSrtf{
-    "srtf",
-    "Least remaining work first, recomputation included; needs a predictor. Bound: max_wait."};
+    "srtf", "Least remaining work first, recomputation included; needs a predictor. Bound: max_wait."};
 
 }  // namespace
 }  // namespace servetwin
