@@ -236,7 +236,6 @@ TEST_CASE(
   const double last = cost_of("last_admitted");
   CHECK(cost_of("least_computed") < last);
   CHECK(cost_of("least_lost") < last);
-  CHECK(cost_of("fewest_outputs") < last);
 }
 
 TEST_CASE("a request that does not fit lets only so many others pass") {
