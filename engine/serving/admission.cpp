@@ -43,6 +43,7 @@ void StepBuilder::admit_waiting() {
 void StepBuilder::look_at_waiting() {
   WaitingOrder& order = *r_.rules.waiting_order;
   if (r_.num_waiting() == 0) return;
+  publish_shared_growth();  // as far as the last plan: the plain loop has published it by now
   order.on_plan(r_.plan.time, r_.num_waiting());
   std::function<std::int64_t(RequestState&)> hit;
   if (order.sees_cache()) hit = [this](RequestState& state) { return look_up(state); };

@@ -69,10 +69,12 @@ std::vector<WorkloadItem> random_items() {
     item.spec.max_tokens = Tokens{*rc::gen::inRange<std::int64_t>(1, 90)};
     item.spec.priority = *rc::gen::inRange(0, 3);
     item.spec.tenant = static_cast<TenantId>(*rc::gen::inRange(0, 3));
-    const std::int64_t shared = std::min<std::int64_t>(item.spec.prompt.value, *rc::gen::inRange(0, 80));
+    const std::int64_t shared = std::min<std::int64_t>(item.spec.prompt.value, *rc::gen::inRange(0, 160));
     if (shared > 0) item.spec.content.push_back({*rc::gen::inRange<std::uint64_t>(1, 4), Tokens{shared}});
     if (shared > 0 && item.spec.prompt.value > shared)
       item.spec.content.push_back({1000U + id, Tokens{item.spec.prompt.value - shared}});
+    // Generated text goes on where longer prompts of the same stream find it.
+    item.spec.continues_content = shared == item.spec.prompt.value && *rc::gen::inRange(0, 2) == 0;
     if (*rc::gen::inRange(0, 8) == 0)
       item.truth.cancel_after = Duration{*rc::gen::inRange(0, 2000) * 1'000'000};
     items.push_back(item);
