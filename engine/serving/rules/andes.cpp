@@ -1,7 +1,5 @@
-// Quality of experience (Andes): a reader wants the first token after `ttft` and then `rate` tokens a second;
-// quality is 1 less the share of the area under that line that came late. Served first is who gains most of
-// it within the horizon per token of KV it would hold; those who are ahead of their reader gain least.
-// Preemptive with yield: by_order, which bounds preemptions per request. Liu et al., 2024.
+// Quality of experience (Andes): served first is who gains most of it, for each token of KV it would hold.
+// Liu et al., 2024.
 #include <algorithm>
 #include <tuple>
 
@@ -14,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A reader wants the first token after `ttft` and then `rate` tokens a second; quality is 1 less the share of
+// the area under that line that came late. What counts is the gain within the horizon: who is ahead of its
+// reader gains least. Preemptive with yield: by_order, which bounds preemptions per request.
 class Andes final : public WaitingOrder {
  public:
   struct Params {

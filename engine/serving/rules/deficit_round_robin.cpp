@@ -1,7 +1,5 @@
-// Deficit round robin over tenants: in each round a tenant may use a quantum of tokens more. What is not
-// known when a request enters, its outputs, is charged as it comes, so a deficit may go below nothing and is
-// paid off in later rounds. A tenant with nothing waiting keeps no credit. Shreedhar and Varghese, 1995
-// (surplus form).
+// Deficit round robin over tenants: in each round a tenant may use a quantum of tokens more. Shreedhar and
+// Varghese, 1995, in its surplus form.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,6 +11,8 @@
 namespace servetwin {
 namespace {
 
+// What is not known when a request enters, its outputs, is charged as it comes, so a deficit may go below
+// nothing and is paid off in later rounds. A tenant with nothing waiting keeps no credit.
 class DeficitRoundRobin final : public WaitingOrder, public RuleListener {
  public:
   struct Params {

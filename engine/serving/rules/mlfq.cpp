@@ -1,7 +1,5 @@
-// Skip-join multi-level feedback queues (FastServe): a request joins at the first level whose quantum holds
-// its prefill, uses up the quantum of its level and goes down by one, each level's quantum being twice the
-// one above. Who waited `promote_after` counts as of the top level, in order of arrival, and begins there
-// again. No lengths are needed. Preemptive with yield: by_order. Wu et al., 2023.
+// Skip-join multi-level feedback queues (FastServe): short jobs first, though nobody says who is short. Wu et
+// al., 2023.
 #include <map>
 #include <tuple>
 
@@ -13,6 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A request joins at the first level whose quantum holds its prefill, uses up the quantum of its level and
+// goes down by one, each level's quantum being twice the one above. Who waited `promote_after` comes before
+// the top level, in order of arrival, and begins there again. Preemptive with yield: by_order.
 class Mlfq final : public WaitingOrder, public RuleListener {
  public:
   struct Params {

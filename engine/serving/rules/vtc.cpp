@@ -1,8 +1,5 @@
 // Fair shares by virtual token counters (VTC): each tenant's counter grows by what it is served, divided by
-// its weight, and the tenant with the smallest goes first. Who comes back after a pause starts from the
-// smallest counter of those who wait: pauses earn nothing. Work conserving. Two tenants who always wait
-// differ in service by at most 2 * max(w_in * longest prompt, w_out * tokens the KV cache holds). Sheng et
-// al., OSDI 2024.
+// its weight, and the tenant with the smallest goes first. Sheng et al., OSDI 2024.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,6 +11,9 @@
 namespace servetwin {
 namespace {
 
+// Who comes back after a pause starts from the smallest counter of those who wait: pauses earn nothing. Work
+// conserving. Two tenants who always wait differ in service by at most 2 * max(w_in * longest prompt, w_out *
+// tokens the KV cache holds).
 class Vtc final : public WaitingOrder, public RuleListener {
  public:
   struct Params {
