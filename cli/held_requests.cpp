@@ -69,9 +69,8 @@ std::vector<Slot> waiting_on(const Cluster& cluster, const StepPlan& plan) {
   }
   const WaitingOrder& order = *cluster.at(plan.replica).state().rules.waiting_order;
   std::stable_sort(waiting.begin(), waiting.end(), [&](Slot a, Slot b) {
-    const WaitingView first{&table[a].spec, table[a].queued.place};
-    const WaitingView second{&table[b].spec, table[b].queued.place};
-    return order.before(first, second);
+    return order.before(view_of(table[a], table[a].queued.place, plan.time),
+                        view_of(table[b], table[b].queued.place, plan.time));
   });
   return waiting;
 }

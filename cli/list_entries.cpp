@@ -35,8 +35,9 @@ Entries plug_ins(const std::string& part = "") {
 
 Entries rules() {
   Entries all = plug_ins<WaitingOrder>("waiting_order");
-  for (const Entries& more : {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"),
-                              plug_ins<VictimRule>("victim"), plug_ins<PressureRule>("pressure")}) {
+  for (const Entries& more :
+       {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"), plug_ins<VictimRule>("victim"),
+        plug_ins<PressureRule>("pressure"), plug_ins<YieldRule>("yield"), plug_ins<Predictor>("predictor")}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -23,9 +23,12 @@ class JournalRerun final : public Rerun {
   JournalRerun(JournalReader& reader, std::vector<Observer*> observers, bool plain = false)
       : reader_(reader),
         scenario_(parse_scenario(reader.header().scenario, reader.name())),
+        rule_inputs_(rule_inputs(scenario_)),
         cluster_(
             config_of(scenario_, plain),
-            [this] { return make_rules(spec().engine.rules, spec().engine.rule_parameters); },
+            [this] {
+              return make_rules(spec().engine.rules, spec().engine.rule_parameters, rule_inputs_.context);
+            },
             make_choice<Router>(spec().router, "name", "round_robin"),
             std::move(observers)),
         backend_(reader, [this](const RequestSpec& request) { cluster_.add_request(request); }) {
@@ -58,6 +61,7 @@ class JournalRerun final : public Rerun {
   std::unique_ptr<JournalReader> own_reader_;  // or empty
   JournalReader& reader_;
   Scenario scenario_;
+  RuleInputs rule_inputs_;
   Cluster cluster_;
   ReplayBackend backend_;
 };

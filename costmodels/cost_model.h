@@ -115,6 +115,8 @@ class CostModel {
   virtual StepCost step(const StepInput& input) const = 0;
   // Whether step() and step_time() read prefill_rows. The shape's sums are all that others are given.
   virtual bool needs_rows() const { return false; }
+  // Whether times belong to certain steps, so that a shape alone has none.
+  virtual bool keyed_by_step() const { return false; }
   // Present when the time of a pure-decode step with these sequence counts depends on decode_context alone.
   virtual std::optional<ContextLine> decode_line(const StepShape& /*shape*/) const { return std::nullopt; }
   // Worst evidence among what the model uses.

@@ -51,6 +51,7 @@ class Replay final : public CostModel {
     return ContextLine{static_cast<double>(to_ns(*table_.otherwise)), 0.0};
   }
 
+  bool keyed_by_step() const override { return true; }
   Evidence evidence() const override { return table_.evidence; }
 
   std::uint64_t profile_hash() const override {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "costmodels/cost_estimator.h"
 #include "engine/workload/plugin_choice.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/input_text.h"
@@ -92,9 +93,9 @@ EngineConfig engine_config(const Scenario& scenario) {
   return config;
 }
 
-void check_rules(const Scenario& scenario) {
+void check_rules(const Scenario& scenario, const RuleContext& context) {
   const EngineSpec& engine = scenario.spec().engine;
-  const RuleSet rules = make_rules(engine.rules, engine.rule_parameters);
+  const RuleSet rules = make_rules(engine.rules, engine.rule_parameters, context);
   const bool swaps = rules.pressure->swaps();
   if (swaps == (engine.config.host_blocks.value > 0)) return;
   const char* path = swaps ? "spec.engine.rules.pressure" : "spec.engine.host_blocks";
@@ -113,6 +114,35 @@ double swap_block_ns(const Scenario& scenario) {
                                          static_cast<int>(scenario.spec().layout.tp));
   const Bytes block = token * engine.config.block_size.value;
   return static_cast<double>(block.value) / scenario.device.host_link.value * 1e9;
+}
+
+RuleContext rule_context(const Scenario& scenario, const StepTimeEstimator* estimator) {
+  RuleContext context;
+  context.estimator = estimator;
+  context.swap_block_ns = swap_block_ns(scenario);
+  for (const TrafficClass& one : traffic_classes(scenario))
+    context.classes.push_back({one.slo.ttft, one.slo.tpot});
+  return context;
+}
+
+// A replayed step's time belongs to that step, and rows are not known ahead.
+std::unique_ptr<StepTimeEstimator> estimator_over(const CostModel& cost) {
+  if (cost.needs_rows() || cost.keyed_by_step()) return nullptr;
+  return std::make_unique<CostEstimator>(cost);
+}
+
+RuleInputs rule_inputs(const Scenario& scenario) {
+  RuleInputs inputs;
+  try {
+    check_cost_files(scenario.spec().cost);
+    inputs.cost =
+        make_choice<CostModel>(scenario.spec().cost, "model", "{model: analytic}", cost_context(scenario));
+    inputs.estimator = estimator_over(*inputs.cost);
+  } catch (const ConfigError&) {
+    inputs.estimator = nullptr;  // a profile that is not here: only rules that need it refuse
+  }
+  inputs.context = rule_context(scenario, inputs.estimator.get());
+  return inputs;
 }
 
 // Ids of their own keep text that nobody shares apart from that of the run's requests.
@@ -143,14 +173,16 @@ RunParts assemble(const Scenario& scenario) {
     parts.cost = make_choice<CostModel>(spec.cost, "model", "{model: analytic}", cost_context(scenario));
   });
   collect(problems, [&] { parts.router = make_choice<Router>(spec.router, "name", "round_robin"); });
-  collect(problems, [&] { check_rules(scenario); });
+  if (parts.cost) parts.estimator = estimator_over(*parts.cost);
+  const RuleContext context = rule_context(scenario, parts.estimator.get());
+  collect(problems, [&] { check_rules(scenario, context); });
   std::unique_ptr<RequestSource> source;
   collect(problems, [&] { source = make_source(scenario.workload, static_cast<std::uint64_t>(spec.seed)); });
   if (!problems.empty()) throw ConfigError(std::move(problems));
 
   parts.cluster.replicas.assign(static_cast<std::size_t>(spec.replicas), engine_config(scenario));
-  parts.make_rules = [rules = spec.engine.rules, parameters = spec.engine.rule_parameters] {
-    return make_rules(rules, parameters);
+  parts.make_rules = [rules = spec.engine.rules, parameters = spec.engine.rule_parameters, context] {
+    return make_rules(rules, parameters, context);
   };
   parts.recorder = recorder_options(scenario);
   if (spec.front_end.is_modelled()) {
@@ -169,6 +201,9 @@ RunParts assemble(const Scenario& scenario) {
   parts.source =
       std::make_unique<RunSource>(std::move(source), parts.recorder, end, spec.front_end.is_modelled(),
                                   workload != nullptr ? workload->place : SourcePlace{});
+  const RuleSet rules = parts.make_rules();
+  parts.tells_outputs = rules.predictor != nullptr && rules.predictor->oracle();
+  if (parts.tells_outputs) parts.source->tell_outputs();
   return parts;
 }
 

@@ -18,8 +18,10 @@ struct RunParts {
   std::function<RuleSet()> make_rules;
   std::unique_ptr<Router> router;
   std::unique_ptr<CostModel> cost;
+  std::unique_ptr<StepTimeEstimator> estimator;  // over `cost`; null where that cannot be asked ahead
   std::unique_ptr<RunSource> source;
   std::unique_ptr<RequestSource> warm;  // prompts served before the run; null: cold caches
+  bool tells_outputs = false;           // to a predictor that is an oracle
   RecorderOptions recorder;
   SimOptions sim;
 };
@@ -32,6 +34,15 @@ void use_plain_loop(RunParts& parts);
 
 // Opens the files that the scenario names. Throws ConfigError with everything that is wrong.
 RunParts assemble(const Scenario& scenario);
+
+// What the rules of a scenario are given, where there is no run to take it from.
+struct RuleInputs {
+  std::unique_ptr<CostModel> cost;
+  std::unique_ptr<StepTimeEstimator> estimator;
+  RuleContext context;
+};
+
+RuleInputs rule_inputs(const Scenario& scenario);
 
 // One replica's scheduler settings.
 EngineConfig engine_config(const Scenario& scenario);

@@ -87,6 +87,12 @@ Json name_schema() {
   return {{"enum", Registry<Interface>::instance().names()}};
 }
 
+Json predictor_schema() {
+  Json schema = name_schema<Predictor>();
+  schema["enum"].push_back(kNoPredictor);
+  return schema;
+}
+
 Json length_schema() {
   Json schema = plugin_schema<LengthDistribution>("distribution");
   schema["oneOf"].push_back({{"type", "integer"}, {"minimum", 1}});
@@ -162,6 +168,8 @@ Json special_schema(const std::string& path) {
   if (path == "spec.engine.rules.admission") return name_schema<AdmissionRule>();
   if (path == "spec.engine.rules.victim") return name_schema<VictimRule>();
   if (path == "spec.engine.rules.pressure") return name_schema<PressureRule>();
+  if (path == "spec.engine.rules.yield") return name_schema<YieldRule>();
+  if (path == "spec.engine.rules.predictor") return predictor_schema();
   if (path == "spec.engine.rule_parameters") return {{"type", "object"}};
   if (path == "spec.device") return {{"type", "string"}, {"examples", known_devices()}};
   if (path == "workload.arrivals") return plugin_schema<ArrivalProcess>("process");

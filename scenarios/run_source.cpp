@@ -25,6 +25,7 @@ void RunSource::take(WorkloadItem& item) {
   }
   spec.stat_group = stat_group_for(spec.traffic_class, spec.arrival >= from_ && spec.arrival < to_);
   spec.waits_for = spec.waits_for | waits_for_;
+  if (tells_outputs_) spec.told_outputs = static_cast<std::int32_t>(item.truth.output.value);
   if (listener_) listener_(spec);
 }
 

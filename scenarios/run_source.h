@@ -34,6 +34,8 @@ class RunSource final : public RequestSource {
         waits_for_(has_front_end ? WaitsFor::kTokenised : WaitsFor::kNothing),
         workload_(std::move(workload)) {}
 
+  // Every request brings its true output length for a predictor that is an oracle.
+  void tell_outputs() { tells_outputs_ = true; }
   // Told of each request when it is taken, before the core hears of it.
   void on_take(std::function<void(const RequestSpec&)> listener) { listener_ = std::move(listener); }
 
@@ -49,7 +51,11 @@ class RunSource final : public RequestSource {
     return end_ == kTimeNever ? inner_->total() : std::nullopt;
   }
   std::string describe() const override { return inner_->describe(); }
-  SourceFacts facts() const override { return inner_->facts(); }
+  SourceFacts facts() const override {
+    SourceFacts facts = inner_->facts();
+    facts.uses_oracle = facts.uses_oracle || tells_outputs_;
+    return facts;
+  }
 
  private:
   [[noreturn]] void refuse(const char* code, std::string message, std::string remedy) const;
@@ -59,6 +65,7 @@ class RunSource final : public RequestSource {
   Time to_;
   Time end_;
   WaitsFor waits_for_;
+  bool tells_outputs_ = false;
   SourcePlace workload_;
   std::function<void(const RequestSpec&)> listener_;
   std::int64_t in_system_ = 0;

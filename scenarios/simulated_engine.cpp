@@ -100,6 +100,7 @@ bool SimulatedEngine::submit(RequestId id, CompletionRequest request) {
   item.spec.content = std::move(request.prompt.content);
   item.spec.stat_group = stat_group_for(ClassId{0}, true);
   item.truth.output = Tokens{length_of(request, telling)};
+  if (parts_.tells_outputs) item.spec.told_outputs = static_cast<std::int32_t>(item.truth.output.value);
   item.truth.deadline = options_.timeout;
   const std::lock_guard lock(mutex_);
   if (!backend_->submit(std::move(item))) return false;

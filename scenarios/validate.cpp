@@ -161,6 +161,9 @@ class Validator {
     check_name<AdmissionRule>("spec.engine.rules.admission", rules.admission);
     check_name<VictimRule>("spec.engine.rules.victim", rules.victim);
     check_name<PressureRule>("spec.engine.rules.pressure", rules.pressure);
+    check_name<YieldRule>("spec.engine.rules.yield", rules.yield);
+    if (rules.predictor != kNoPredictor)
+      check_name<Predictor>("spec.engine.rules.predictor", rules.predictor);
   }
 
   // The name and the keys; their values are read when the plug-in is made.

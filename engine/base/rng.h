@@ -34,6 +34,7 @@ enum class Stream : std::uint16_t {
   kMaxTokens = 24,       // the limit a client asks for
   kWeights = 25,         // random weights of a model
   kSampling = 26,        // which token is chosen
+  kPredictions = 27,     // errors of predicted output lengths
   kTest = 0xfffe,        // tests only
 };
 

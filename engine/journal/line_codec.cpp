@@ -157,6 +157,8 @@ RequestSpec decode_request(LineFields& fields) {
   request.session = static_cast<SessionId>(fields.number_or("ss", raw(kNoSession), kMaxOf<SessionId>));
   request.cache_salt = fields.number_or("sa", 0, kAny);
   request.continues_content = fields.flag_or_false("cc");
+  request.told_outputs =
+      static_cast<std::int32_t>(fields.number_or("to", 0, std::numeric_limits<std::int32_t>::max()));
   if (request.prompt.value < 1) fields.fail("\"p\" must be at least 1");
   if (request.max_tokens.value < 1) fields.fail("\"m\" must be at least 1");
   decode_content(fields, request);
@@ -207,6 +209,7 @@ void append_line(std::string& out, const RequestSpec& request) {
     append(out, R"(,"w":{})", static_cast<unsigned>(request.waits_for));
   if (request.session != kNoSession) append(out, R"(,"ss":{})", raw(request.session));
   if (request.cache_salt != 0) append(out, R"(,"sa":{})", request.cache_salt);
+  if (request.told_outputs != 0) append(out, R"(,"to":{})", request.told_outputs);
   if (request.continues_content) out += R"(,"cc":true)";
   if (!request.content.empty()) {
     const char* separator = R"(,"c":[)";

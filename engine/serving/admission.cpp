@@ -12,7 +12,9 @@ namespace servetwin {
 // does.
 void StepBuilder::admit_waiting() {
   set_aside_.clear();
+  passed_.clear();
   std::optional<HeldReason> refusal;
+  std::optional<HeldReason> passed;
   if (r_.paused) refusal = HeldReason::kPaused;
   if (preempted_) refusal = HeldReason::kPreempted;
   while (!refusal.has_value()) {
@@ -24,15 +26,45 @@ void StepBuilder::admit_waiting() {
       refusal = HeldReason::kSeqsCap;
     } else {
       const Slot slot = queue->head();
-      if (table_[slot].blocked_as.has_value()) {
-        queue->pop();
-        set_aside_.push_back(slot);
-      } else {
-        refusal = try_admit(*queue, slot);
-      }
+      if (set_aside_blocked(*queue, slot)) continue;
+      refusal = try_admit(*queue, slot);
+      if (!refusal.has_value() || !may_skip(slot, *refusal)) continue;
+      if (!passed.has_value()) passed = refusal;
+      refusal.reset();
+      queue->pop();
+      set_aside_.push_back(slot);
+      passed_.push_back(slot);
     }
   }
-  count_waiting(refusal);
+  count_waiting(refusal.has_value() ? refusal : passed);
+}
+
+// What a changing order sees of those who wait, taken once a plan.
+void StepBuilder::look_at_waiting() {
+  WaitingOrder& order = *r_.rules.waiting_order;
+  if (r_.num_waiting() == 0) return;
+  publish_shared_growth();  // as far as the last plan: the plain loop has published it by now
+  order.on_plan(r_.plan.time, r_.num_waiting());
+  std::function<std::int64_t(RequestState&)> hit;
+  if (order.sees_cache()) hit = [this](RequestState& state) { return look_up(state); };
+  r_.waiting.look(r_.plan.time, hit);
+  r_.skipped.look(r_.plan.time, hit);
+}
+
+// A blocked request does not stop the scan.
+bool StepBuilder::set_aside_blocked(WaitingQueue& queue, Slot slot) {
+  if (!table_[slot].blocked_as.has_value()) return false;
+  queue.pop();
+  set_aside_.push_back(slot);
+  return true;
+}
+
+// Whether those behind a head that was refused for KV are looked at; each time one of them enters is counted.
+bool StepBuilder::may_skip(Slot slot, HeldReason reason) const {
+  const std::int64_t most = r_.rules.admission->most_skips();
+  if (most == 0 || reason == HeldReason::kTokenBudget) return false;
+  const auto skipped = r_.skips.find(table_[slot].spec.id);
+  return skipped == r_.skips.end() || skipped->second < most;
 }
 
 // With places, those set aside earlier are looked at before the waiting; otherwise the smaller head of the
@@ -43,9 +75,8 @@ WaitingQueue* StepBuilder::next_queue() {
   if (aside == kNoSlot && fresh == kNoSlot) return nullptr;
   if (aside == kNoSlot) return &r_.waiting;
   if (fresh == kNoSlot || r_.rules.waiting_order->by_place()) return &r_.skipped;
-  const WaitingView a{&table_[aside].spec, table_[aside].queued.place};
-  const WaitingView b{&table_[fresh].spec, table_[fresh].queued.place};
-  return r_.rules.waiting_order->before(b, a) ? &r_.waiting : &r_.skipped;
+  const bool is_before = r_.rules.waiting_order->before(r_.waiting.head_view(), r_.skipped.head_view());
+  return is_before ? &r_.waiting : &r_.skipped;
 }
 
 // The reason of a refusal, or nothing when it was admitted.
@@ -97,6 +128,8 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
   view.need_sequence = blocks_for(Tokens{state.known()}, size) - known_hits;
   view.need_completion = blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, size) - known_hits;
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
+  view.request = &state.spec;
+  view.now = r_.plan.time;
   if (blocks_for(Tokens{state.known()}, size) > view.usable)
     return HeldReason::kKvGate;  // it grew past the pool
   const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
@@ -127,6 +160,10 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   add_row(slot, state, chunk, false);
   ++r_.plan.shape.new_sequences;
   r_.running.push_back(slot);
+  for (RuleListener* listener : r_.listeners)
+    listener->on_admitted(state.spec, Tokens{hit}, state.lives > 1, r_.plan.time);
+  for (const Slot other : passed_) ++r_.skips[table_[other].spec.id];
+  if (!r_.skips.empty()) r_.skips.erase(state.spec.id);
   const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{context},
                         Tokens{hit},        state.decoding, state.lives > 1};
   r_.plan.entries.push_back(entry);
@@ -192,17 +229,21 @@ void StepBuilder::count_waiting(std::optional<HeldReason> refusal) {
     held[static_cast<std::size_t>(*refusal)] += heads;
     held[static_cast<std::size_t>(HeldReason::kHeadOfLine)] += others - heads;
   }
+  put_back_set_aside();
+  for (const Slot victim : victims_) r_.classify(victim);
+  // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is
+  // what the refused head would find.
+  const bool lasting = refusal == HeldReason::kSeqsCap ||
+                       (refusal == HeldReason::kKvGate && r_.shared_growers == 0 && !r_.changing_order);
+  r_.steady = others == 0 || (lasting && passed_.empty());
+}
+
+void StepBuilder::put_back_set_aside() {
   for (std::size_t i = set_aside_.size(); i-- > 0;) {
     RequestState& state = table_[set_aside_[i]];
     state.set_aside = true;
     r_.skipped.push_front(set_aside_[i], state);
   }
-  for (const Slot victim : victims_) r_.classify(victim);
-  // Decoding alone only lowers what is free, so these refusals last; unless text that decoders publish is
-  // what the refused head would find.
-  const bool lasting =
-      refusal == HeldReason::kSeqsCap || (refusal == HeldReason::kKvGate && r_.shared_growers == 0);
-  r_.steady = others == 0 || lasting;
 }
 
 // Time behind a refused head is charged until one becomes the head oneself.

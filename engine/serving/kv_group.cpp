@@ -179,16 +179,27 @@ void KvGroup::extend(OwnerSlot slot, std::int32_t end) {
   if (listener_ != nullptr) listener_->on_allocate(slot, first, end - first);
 }
 
-std::int64_t KvGroup::free_blocks_in(const std::vector<KvExtent>& extents) const {
+// Those of the extents' blocks that so many sequences hold.
+std::int64_t KvGroup::blocks_in(const std::vector<KvExtent>& extents, std::int32_t refs) const {
   std::int64_t count = 0;
   for (const KvExtent& extent : extents) {
     for (std::uint32_t index = piece_at(extent.owner, extent.first);
          index != kNone && pieces_[index].first < extent.end; index = pieces_[index].next_piece) {
       const Piece& piece = pieces_[index];
-      if (piece.refs == 0) count += std::min(piece.end, extent.end) - std::max(piece.first, extent.first);
+      if (piece.refs == refs) count += std::min(piece.end, extent.end) - std::max(piece.first, extent.first);
     }
   }
   return count;
+}
+
+Blocks KvGroup::held_alone(OwnerSlot slot) const {
+  const Owner& owner = owners_[slot];
+  std::int64_t count = blocks_in(owner.hits, 1);
+  for (std::uint32_t index = owner.head; index != kNone; index = pieces_[index].next_piece) {
+    const Piece& piece = pieces_[index];
+    if (piece.refs == 1) count += piece.end - piece.first;
+  }
+  return Blocks{count};
 }
 
 void KvGroup::hold(const KvExtent& extent) {

@@ -33,7 +33,9 @@ class KvGroup {
               std::int32_t max_blocks,
               std::vector<KvExtent>& hits) const;
   // How many of these blocks lie in the free queue: they leave it when touched, so they count as needed.
-  std::int64_t free_blocks_in(const std::vector<KvExtent>& extents) const;
+  std::int64_t free_blocks_in(const std::vector<KvExtent>& extents) const { return blocks_in(extents, 0); }
+  // Blocks of an open owner, its hits included, that nobody else holds.
+  Blocks held_alone(OwnerSlot owner) const;
   // Takes `count` blocks from the head of the free queue. The caller checked that they are there, and says
   // whose they became by extend(), now or (decoders that grow together) before anyone looks.
   void take(std::int64_t count);
@@ -94,6 +96,7 @@ class KvGroup {
     std::vector<Copy> copies;
   };
 
+  std::int64_t blocks_in(const std::vector<KvExtent>& extents, std::int32_t refs) const;
   std::uint32_t new_piece(OwnerSlot owner, std::int32_t first, std::int32_t end, std::int32_t refs);
   void drop_piece(std::uint32_t piece);
   std::uint32_t split(std::uint32_t piece, std::int32_t at);

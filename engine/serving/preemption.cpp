@@ -1,5 +1,6 @@
 // Taking KV back within a step: victims until there is room, refunds, and the way back to the queue.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -7,6 +8,12 @@
 #include "engine/serving/step_record.h"
 
 namespace servetwin {
+namespace {
+
+// Those who run come before all who wait, for orders by place.
+constexpr std::int64_t kRunningPlaces = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace
 
 // Preempts until `need` blocks are free. False when the request at `index` was the victim. The cursor stays
 // with its request, whoever leaves before it.
@@ -14,8 +21,13 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
   const Slot slot = r_.running[index];
   while (need > r_.kv().free().value) {
     views_.clear();
-    for (const Slot other : r_.running)
-      views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
+    const bool sees_blocks = r_.rules.victim->sees_blocks();
+    for (const Slot other : r_.running) {
+      const RequestState& state = table_[other];
+      views_.push_back({&state.spec, Tokens{state.computed}, Tokens{state.outputs},
+                        static_cast<std::int64_t>(state.lives) - 1,
+                        sees_blocks ? r_.kv().held_alone(state.owner) : Blocks{0}});
+    }
     const std::size_t victim = r_.rules.victim->pick(views_);
     CHECK_INVARIANT(victim < r_.running.size(), victim);
     const bool itself = r_.running[victim] == slot;
@@ -26,6 +38,58 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
     if (victim < index) --index;
   }
   return true;
+}
+
+// The first of the waiting that nothing blocks may take the place or the KV of running ones, as the rule
+// says. They lose it before anything is scheduled, and like after every preemption nobody enters in this
+// plan.
+void StepBuilder::yield_to_waiting() {
+  set_aside_.clear();
+  WaitingQueue* queue = next_queue();
+  while (queue != nullptr && set_aside_blocked(*queue, queue->head())) queue = next_queue();
+  if (queue != nullptr) {
+    const Slot head = queue->head();
+    const WaitingView view = queue->head_view();
+    while (lacks_room(head)) {
+      const std::size_t victim = pick_yielding(head, view);
+      if (victim == r_.running.size()) break;
+      swap_out(table_[r_.running[victim]]);
+      preempt(victim);
+    }
+  }
+  put_back_set_aside();
+}
+
+// Whose turn it is to give way, or the size of the running list. Never the same request again before it has
+// computed more than it had lost.
+std::size_t StepBuilder::pick_yielding(Slot head, const WaitingView& view) {
+  yielding_.clear();
+  yielding_index_.clear();
+  std::int64_t blocks = r_.kv().free().value;
+  for (std::size_t i = 0; i < r_.running.size(); ++i) {
+    const RequestState& state = table_[r_.running[i]];
+    const bool progressed = state.lives == 1 ? state.computed > 0 : state.computed > state.lost;
+    if (!progressed || static_cast<std::int64_t>(state.lives) > r_.rules.yield->most()) continue;
+    yielding_.push_back(view_of(state, kRunningPlaces + static_cast<std::int64_t>(i), r_.plan.time));
+    yielding_index_.push_back(i);
+    blocks += state.held;
+  }
+  const RequestState& waiting = table_[head];
+  if (yielding_.empty() || blocks_for(Tokens{waiting.known()}, r_.config.block_size).value > blocks)
+    return r_.running.size();
+  const std::optional<std::size_t> picked = r_.rules.yield->pick(view, yielding_, *r_.rules.waiting_order);
+  if (!picked.has_value()) return r_.running.size();
+  CHECK_INVARIANT(*picked < yielding_.size(), *picked);
+  return yielding_index_[*picked];
+}
+
+// Whether it would be refused for a place or for KV, had it the whole token budget.
+bool StepBuilder::lacks_room(Slot slot) {
+  if (r_.num_running() == r_.config.max_num_seqs) return true;
+  RequestState& state = table_[slot];
+  const std::int64_t hit = look_up(state);
+  const std::int64_t end = std::min(state.known(), entry_context(state, hit) + budget_);
+  return refuse(state, hit, end).has_value();
 }
 
 // A victim that this step had already scheduled gives its tokens back.
@@ -107,6 +171,7 @@ void StepBuilder::preempt(std::size_t index) {
   r_.waiting.push_front(slot, state);
   victims_.push_back(slot);
   preempted_ = true;
+  for (RuleListener* listener : r_.listeners) listener->on_preempted(state.spec, r_.plan.time);
   // A request counts under one reason: being preempted, or why it may not come back yet.
   for (const auto& [held, reason] : holds_) {
     if (held == slot) --r_.plan.held[static_cast<std::size_t>(reason)];

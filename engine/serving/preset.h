@@ -9,6 +9,8 @@
 
 namespace servetwin {
 
+inline constexpr const char* kNoPredictor = "none";
+
 // Which rule plays which part, by registered name.
 struct RuleNames {
   std::string waiting_order = "fcfs";
@@ -16,6 +18,8 @@ struct RuleNames {
   std::string admission = "optimistic";
   std::string victim = "last_admitted";
   std::string pressure = "recompute";
+  std::string yield = "never";
+  std::string predictor = kNoPredictor;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -24,6 +28,8 @@ struct RuleNames {
     v("admission", admission, "Whether the head of the queue may enter.");
     v("victim", victim, "Whose KV is taken back when blocks run out.");
     v("pressure", pressure, "What becomes of a victim's KV.");
+    v("yield", yield, "Whether running requests give way to a waiting one.");
+    v("predictor", predictor, "Who predicts output lengths, for orders that need it.");
   }
 };
 
@@ -35,8 +41,9 @@ class Preset {
   virtual RuleNames rules() const = 0;
 };
 
-// Makes one rule of each kind. `params` holds parameters under the rule's own name and may be empty.
-// Throws ConfigError for an unknown name.
-RuleSet make_rules(const RuleNames& names, const ConfigNode& params = {});
+// Makes one rule of each kind. `params` holds parameters under the rule's own name and may be empty; the
+// predictor is added to `context`. Throws ConfigError for an unknown name and for a rule that lacks
+// something.
+RuleSet make_rules(const RuleNames& names, const ConfigNode& params = {}, RuleContext context = {});
 
 }  // namespace servetwin

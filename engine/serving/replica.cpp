@@ -48,6 +48,7 @@ void Replica::enqueue(Slot slot) {
   s_.classify(slot);
   state.set_aside = state.blocked_as.has_value();
   (state.set_aside ? s_.skipped : s_.waiting).push_back(slot, state);
+  for (RuleListener* listener : s_.listeners) listener->on_joined(state.spec, state.ready);
 }
 
 void Replica::unblock(Slot slot) { s_.classify(slot); }
@@ -87,6 +88,8 @@ void Replica::unpark(Slot slot, bool in_flight) {
 // Out of its queue or the running ones, with its blocks given back.
 void Replica::let_go(Slot slot) {
   RequestState& state = s_.table[slot];
+  for (RuleListener* listener : s_.listeners) listener->on_left(state.spec);
+  if (!s_.skips.empty()) s_.skips.erase(state.spec.id);
   if (state.phase == Phase::kWaiting) {
     (state.set_aside ? s_.skipped : s_.waiting).remove(slot, state);
     if (state.blocked_as.has_value()) --s_.blocked[static_cast<std::size_t>(*state.blocked_as)];
@@ -162,6 +165,7 @@ void Replica::step_done(StepId step_id, Time now) {
   previous_end_ = s_.last_end;
   s_.last_end = now;
   count_pool_gaps(pooled);
+  if (!s_.listeners.empty()) tell_outputs(rows, now);
   finish_announced_and_due(pooled, now);
   deliver(rows, now);
   tell_pool_gaps(now);
@@ -186,6 +190,14 @@ void Replica::finish_announced_and_due(bool pooled, Time now) {
     RequestState& state = s_.table[slot];
     const EndState as = state.stopping ? state.stopping_as : EndState::kLength;
     finish(slot, as, as == EndState::kFailed ? EndReason::kBackend : EndReason::kNone, now);
+  }
+}
+
+void Replica::tell_outputs(const std::vector<StepRow>& rows, Time now) {
+  for (const StepRow& row : rows) {
+    const RequestState& state = s_.table[row.slot];
+    if (state.spec.id != row.request || !row.sampled) continue;
+    for (RuleListener* listener : s_.listeners) listener->on_output(state.spec, now);
   }
 }
 

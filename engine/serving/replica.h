@@ -73,6 +73,7 @@ class Replica {
  private:
   void count_pool_gaps(bool pooled);
   void tell_pool_gaps(Time now);
+  void tell_outputs(const std::vector<StepRow>& rows, Time now);
   void deliver(const std::vector<StepRow>& rows, Time now);
   [[gnu::noinline]] void deliver_row(const StepRow& row, Time now);
   void tell_gap(const RequestState& state, Time now);

@@ -16,6 +16,17 @@ std::optional<HeldReason> what_blocks(const RequestState& state) {
 
 }  // namespace
 
+void ReplicaCore::know_rules() {
+  for (RuleListener* listener : {rules.waiting_order->listener(), rules.admission->listener()}) {
+    if (listener == nullptr) continue;
+    listeners.push_back(listener);
+    if (listener->every_token()) config.plain_loop = true;
+  }
+  changing_order = rules.waiting_order->changing();
+  yields = rules.yield != nullptr && rules.yield->may();
+  if (yields) config.plain_loop = true;
+}
+
 void ReplicaCore::classify(Slot slot) {
   RequestState& state = table[slot];
   const std::optional<HeldReason> reason = what_blocks(state);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "engine/base/digest.h"
@@ -41,6 +42,7 @@ struct ReplicaCore {
         skipped(requests, *rules.waiting_order),
         pool(requests, engine.block_size) {
     plan.replica = replica;
+    know_rules();
   }
 
   // The pool is a list of groups; models whose layers differ in their KV need will have several.
@@ -55,6 +57,8 @@ struct ReplicaCore {
   }
   // Counts the request under what blocks it, or under nothing, after anything that may have changed that.
   void classify(Slot slot);
+  // Collects what the rules declare of themselves; those that must see every token make the plain loop run.
+  void know_rules();
   bool shortcut_allowed() const { return config.in_flight.depth == 1 && !config.plain_loop; }
 
   ReplicaId id;
@@ -62,6 +66,10 @@ struct ReplicaCore {
   RuleSet rules;
   RequestTable& table;
   const std::vector<Observer*>& observers;
+  std::vector<RuleListener*> listeners;  // rules that keep state
+  bool changing_order = false;
+  bool yields = false;
+  std::map<RequestId, std::int64_t> skips;  // how often others entered past one that was refused
 
   std::vector<KvGroup> groups;
   WaitingQueue waiting;

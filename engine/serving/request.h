@@ -58,7 +58,8 @@ struct RequestSpec {
   SessionId session = kNoSession;
   TenantId tenant{0};
   AdapterId adapter = kNoAdapter;
-  std::uint64_t cache_salt = 0;  // requests of different salts share no KV blocks
+  std::int32_t told_outputs = 0;  // the true outputs where a named predictor is an oracle, otherwise 0
+  std::uint64_t cache_salt = 0;   // requests of different salts share no KV blocks
   // What the prompt is made of, in order; lengths sum to `prompt`. Empty: text that no other request shares.
   std::vector<ContentSegment> content;
 };

@@ -13,22 +13,10 @@
 #include "engine/serving/config.h"
 #include "engine/serving/plan.h"
 #include "engine/serving/request.h"
+#include "engine/serving/rule_context.h"
+#include "engine/serving/waiting_order.h"
 
 namespace servetwin {
-
-struct WaitingView {
-  const RequestSpec* request = nullptr;
-  std::int64_t place = 0;  // order of joining the queue; a preempted request joins at the front
-};
-
-// Who is looked at first. A strict total order.
-class WaitingOrder {
- public:
-  virtual ~WaitingOrder() = default;
-  virtual bool before(const WaitingView& a, const WaitingView& b) const = 0;
-  // The order is that of `place` alone, so the queue need not be sorted.
-  virtual bool by_place() const { return false; }
-};
 
 struct ChunkView {
   const RequestSpec* request = nullptr;
@@ -53,24 +41,36 @@ struct AdmissionView {
   Blocks promised{};         // that the running ones may still take up to their max_tokens
   Blocks usable{};           // the pool
   std::int64_t running = 0;
+  const RequestSpec* request = nullptr;
+  Time now = kTimeZero;
 };
 
-// May this head enter? The reason of a refusal, or nothing. A refusal ends the scan.
+// May this head enter? The reason of a refusal, or nothing. A refusal ends the scan, unless the rule skips.
 class AdmissionRule {
  public:
+  using MakeContext = RuleContext;
   virtual ~AdmissionRule() = default;
   virtual std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const = 0;
+  // How often others may enter past one that was refused; it ends the scan after that.
+  virtual std::int64_t most_skips() const { return 0; }
+  virtual RuleListener* listener() { return nullptr; }
 };
 
 struct RunningView {
   const RequestSpec* request = nullptr;
   Tokens computed{};
+  Tokens outputs{};  // so far
+  std::int64_t preemptions = 0;
+  Blocks alone{};  // that nobody else holds: what is gained by taking them; where the rule asks
 };
 
 // Whose KV is taken back when blocks run out; an index into the running list, never past its end.
 class VictimRule {
  public:
+  using MakeContext = RuleContext;
   virtual ~VictimRule() = default;
+  // Whether it asks for RunningView::alone.
+  virtual bool sees_blocks() const { return false; }
   virtual std::size_t pick(const std::vector<RunningView>& running) const = 0;
 };
 
@@ -89,6 +89,7 @@ enum class Pressure : std::uint8_t {
 // What becomes of a victim's KV.
 class PressureRule {
  public:
+  using MakeContext = RuleContext;
   virtual ~PressureRule() = default;
   virtual Pressure decide(const PressureView& view, const EngineConfig& config) const = 0;
   // Whether it may ever swap: the engine needs a host tier then.
@@ -101,6 +102,8 @@ struct RuleSet {
   std::unique_ptr<AdmissionRule> admission;
   std::unique_ptr<VictimRule> victim;
   std::unique_ptr<PressureRule> pressure;
+  std::unique_ptr<YieldRule> yield;      // null: nobody gives way
+  std::unique_ptr<Predictor> predictor;  // null: nobody predicts
 };
 
 }  // namespace servetwin

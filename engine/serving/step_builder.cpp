@@ -10,7 +10,9 @@ namespace servetwin {
 
 bool StepBuilder::build(Time now) {
   open(now);
+  if (r_.changing_order) look_at_waiting();
   if (!r_.paused) {
+    if (r_.yields) yield_to_waiting();
     if (r_.shortcut_allowed() && pooled_step_fits()) {
       pooled_decode();
       publish_shared_growth();
@@ -87,6 +89,9 @@ bool StepBuilder::close() {
     break;
   }
   if (runs || !r_.words.empty()) record_step();
+  for (RuleListener* listener : r_.listeners) {
+    for (const StepRow& row : plan.rows) listener->on_scheduled(table_[row.slot].spec, row.tokens, plan.time);
+  }
   for (Observer* observer : r_.observers) observer->on_plan(plan);
   return runs;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ class StepBuilder {
   bool make_room(std::size_t& index, std::int64_t need);
   void refund(Slot slot);
   void swap_out(RequestState& state);
+  void yield_to_waiting();
+  std::size_t pick_yielding(Slot head, const WaitingView& view);
+  bool lacks_room(Slot slot);
   void swap_in(RequestState& state, std::int64_t hit);
   std::optional<HeldReason> cannot_run(const RequestState& state) const;
   std::int64_t chunk_of(const RequestState& state) const;
@@ -53,6 +57,10 @@ class StepBuilder {
   void hold(Slot slot, HeldReason reason);
 
   void admit_waiting();
+  void look_at_waiting();
+  bool set_aside_blocked(WaitingQueue& queue, Slot slot);
+  bool may_skip(Slot slot, HeldReason reason) const;
+  void put_back_set_aside();
   WaitingQueue* next_queue();
   std::optional<HeldReason> try_admit(WaitingQueue& queue, Slot slot);
   std::int64_t look_up(RequestState& state);
@@ -72,6 +80,9 @@ class StepBuilder {
   std::vector<std::pair<Slot, HeldReason>> holds_;  // of this plan
   std::vector<Slot> victims_;                       // of this plan: they count as preempted in it
   std::vector<RunningView> views_;
+  std::vector<Slot> passed_;  // refused in this plan, which went on to those behind
+  std::vector<WaitingView> yielding_;
+  std::vector<std::size_t> yielding_index_;  // in the running list
 };
 
 }  // namespace servetwin

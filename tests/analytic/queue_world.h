@@ -17,6 +17,7 @@ namespace servetwin::test {
 struct Customers {
   std::vector<Time> arrival;
   std::vector<Duration> service;
+  std::vector<std::int32_t> priority;  // empty: all alike
 };
 
 struct Visit {
@@ -85,6 +86,7 @@ class CustomerSource final : public RequestSource {
   }
   void take(WorkloadItem& item) override {
     item = one_step(static_cast<std::uint32_t>(next_), customers_.arrival[next_]);
+    if (!customers_.priority.empty()) item.spec.priority = customers_.priority[next_];
     ++next_;
   }
   bool reacts_to_ends() const override { return false; }
@@ -99,7 +101,8 @@ class CustomerSource final : public RequestSource {
 // What the core makes of them with `servers` replicas behind one queue.
 inline std::vector<Visit> serve_customers(const Customers& customers,
                                           int servers,
-                                          const std::vector<Observer*>& watchers = {}) {
+                                          const std::vector<Observer*>& watchers = {},
+                                          const RuleNames& names = {}) {
   CustomerSource source(customers);
   ServiceCost cost(customers.service);
   SimBackend backend(source, {&cost}, SimOptions{});
@@ -109,7 +112,7 @@ inline std::vector<Visit> serve_customers(const Customers& customers,
   ClusterConfig config;
   config.replicas.assign(static_cast<std::size_t>(servers), one_place());
   Cluster cluster(
-      config, [] { return make_rules(RuleNames{}); },
+      config, [&names] { return make_rules(names); },
       Registry<Router>::instance().make(servers == 1 ? "round_robin" : "late_binding", ConfigNode{}),
       observers);
   backend.attach(cluster);

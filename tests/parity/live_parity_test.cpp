@@ -104,6 +104,42 @@ TEST_CASE("the simulator makes a live run's decisions when it is given its arriv
   CHECK(stopped > 0);
 }
 
+// A rule of each kind in turn, with what it needs.
+std::vector<std::string> engines_of_all_rules() {
+  std::vector<std::string> engines;
+  const auto add = [&](const std::string& kind, const std::vector<std::string>& names,
+                       const std::string& more) {
+    for (const std::string& name : names) engines.push_back("rules: {" + kind + ": " + name + more + "}");
+  };
+  add("waiting_order", Registry<WaitingOrder>::instance().names(),
+      ", predictor: noisy_oracle, yield: by_order");
+  add("predictor", Registry<Predictor>::instance().names(), ", waiting_order: srtf");
+  add("batch", Registry<BatchRule>::instance().names(), "");
+  add("admission", Registry<AdmissionRule>::instance().names(), "");
+  add("victim", Registry<VictimRule>::instance().names(), "");
+  for (const std::string& name : Registry<PressureRule>::instance().names()) {
+    const std::string tier = name == "recompute" ? "" : "host_blocks: 25\n    ";
+    engines.push_back(tier + "rules: {pressure: " + name + "}");
+  }
+  return engines;
+}
+
+TEST_CASE("every rule makes the decisions of a live run again, replayed and simulated") {
+  for (const std::string& engine : engines_of_all_rules()) {
+    CAPTURE(engine);
+    const LiveRun run("rules", scenario_text(engine, "  slo: {ttft: 20ms, tpot: 5ms}\n"));
+    CHECK(run.tally.records.size() == 48);
+    JournalReplay replay(run);
+    const RecordedRun record = run.record();
+    RecordedSimulation simulation(run.scenario(), record);
+    const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+    INFO(to_text(comparison, "live", "simulated"));
+    CHECK_FALSE(comparison.first.has_value());
+    CHECK(digests_of(replay.cluster()) == run.recorded());
+    CHECK(digests_of(simulation.cluster()) == run.recorded());
+  }
+}
+
 TEST_CASE("conversations whose next turn waits for an answer have parity too") {
   std::string text = scenario_text("preset: vllm-v1-async");
   const std::string open = "    arrivals: all_at_once\n";

@@ -49,10 +49,12 @@ class QueueAndVector {
   }
 
   void check() {
-    std::sort(waiting_.begin(), waiting_.end(), [this](Slot a, Slot b) {
-      return order_->before({&table_[a].spec, table_[a].queued.place},
-                            {&table_[b].spec, table_[b].queued.place});
-    });
+    const auto seen = [this](Slot slot) {
+      return view_of(table_[slot], table_[slot].queued.place, kTimeZero);
+    };
+    std::sort(waiting_.begin(), waiting_.end(),
+              [&](Slot a, Slot b) { return order_->before(seen(a), seen(b)); });
+    queue_.look(kTimeZero, {});
     RC_ASSERT(queue_.size() == static_cast<std::int64_t>(waiting_.size()));
     RC_ASSERT(queue_.empty() == waiting_.empty());
     RC_ASSERT(queue_.head() == (waiting_.empty() ? kNoSlot : waiting_.front()));
@@ -79,7 +81,7 @@ class QueueAndVector {
 
 TEST_CASE("the head of the queue is the first of a sorted vector, after every operation") {
   const bool held = rc::check([] {
-    QueueAndVector both(*rc::gen::element("fcfs", "priority"));
+    QueueAndVector both(*rc::gen::element("fcfs", "priority", "lpm"));
     const int operations = *rc::gen::inRange(1, 120);
     for (int i = 0; i < operations; ++i) {
       const int action = *rc::gen::inRange(0, 8);

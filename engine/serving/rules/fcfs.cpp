@@ -16,6 +16,7 @@ class Fcfs final : public WaitingOrder {
   bool before(const WaitingView& a, const WaitingView& b) const override { return a.place < b.place; }
 
   bool by_place() const override { return true; }
+  std::optional<Duration> starvation_bound() const override { return Duration{0}; }
 };
 
 const Registered<WaitingOrder, Fcfs> kFcfs{"fcfs", "First come, first served; preempted requests go first."};

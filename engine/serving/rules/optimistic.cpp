@@ -9,10 +9,17 @@ namespace {
 class Optimistic final : public AdmissionRule {
  public:
   struct Params {
+    std::int64_t max_skips = 0;
+
     template <class Visitor>
-    void fields(Visitor& /*v*/) {}
+    void fields(Visitor& v) {
+      v("max_skips", max_skips, "How often others may enter past a request that does not fit; 0: never.",
+        Range{0, 1000000});
+    }
   };
-  explicit Optimistic(const Params& /*params*/) {}
+  explicit Optimistic(const Params& params) : params_(params) {}
+
+  std::int64_t most_skips() const override { return params_.max_skips; }
 
   std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
     const Blocks need = config.full_sequence_gate ? view.need_sequence : view.need_chunk;
@@ -22,6 +29,9 @@ class Optimistic final : public AdmissionRule {
     if (view.running > 0 && need + kept > view.free) return HeldReason::kWatermark;
     return std::nullopt;
   }
+
+ private:
+  Params params_;
 };
 
 const Registered<AdmissionRule, Optimistic> kOptimistic{

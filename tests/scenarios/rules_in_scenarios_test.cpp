@@ -1,0 +1,55 @@
+// If one of these fails, a scenario cannot choose a rule, or a rule runs without what it needs, or a report
+// does not say that lengths were known.
+#include <string>
+#include <vector>
+
+#include "scenarios/assemble.h"
+#include "scenarios/run.h"
+#include "tests/support/catch.h"
+
+namespace servetwin {
+namespace {
+
+RunResult run_with(const std::vector<std::string>& set) {
+  std::vector<std::string> all = {"workload.duration=30s", "workload.arrivals.rate=9/s"};
+  all.insert(all.end(), set.begin(), set.end());
+  return run_scenario(load_scenario("preemption", {all, {}}));
+}
+
+std::string refusal(const std::vector<std::string>& set) {
+  try {
+    assemble(load_scenario("preemption", {set, {}}));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a run whose predictor knew true lengths says so, and one that knew none does not") {
+  const std::string order = "engine.rules.waiting_order=srtf";
+  CHECK(run_with({order, "engine.rules.predictor=oracle"}).provenance.oracle);
+  CHECK(run_with({order, "engine.rules.predictor=buckets"}).provenance.oracle);
+  CHECK_FALSE(run_with({order, "engine.rules.predictor=constant"}).provenance.oracle);
+}
+
+TEST_CASE("a scenario's rule that lacks a predictor, an objective or an estimator is refused by name") {
+  CHECK(refusal({"engine.rules.waiting_order=sjf"}).find("sjf needs predicted") != std::string::npos);
+  CHECK(refusal({"slo=null", "engine.rules.waiting_order=edf"}).find("edf needs slo.ttft") !=
+        std::string::npos);
+  const std::string unknown = refusal({"engine.rules.predictor=psychic"});
+  CHECK(unknown.find("spec.engine.rules.predictor") != std::string::npos);
+  CHECK(refusal({"engine.rules.yield=allways"}).find("spec.engine.rules.yield") != std::string::npos);
+}
+
+TEST_CASE("rules that estimate step times take them from the scenario's cost model") {
+  const RunResult laxity = run_with({"slo.ttft=1s", "engine.rules.waiting_order=least_laxity"});
+  CHECK(laxity.report.measured.outcomes.injected > 100);
+  const RunResult priced = run_with({"engine.host_blocks=4000", "engine.rules.pressure=priced"});
+  const RunResult recompute = run_with({});
+  CHECK(priced.report.usage.preemptions > 0);
+  CHECK(priced.report.usage.swap_out_blocks > 0);
+  CHECK(priced.report.measured.e2e.mean.value() <= recompute.report.measured.e2e.mean.value());
+}
+
+}  // namespace
+}  // namespace servetwin
