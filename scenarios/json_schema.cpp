@@ -133,6 +133,7 @@ Json special_schema(const std::string& path) {
   if (path == "spec.engine.rules.admission") return name_schema<AdmissionRule>();
   if (path == "spec.engine.rules.victim") return name_schema<VictimRule>();
   if (path == "spec.engine.rules.pressure") return name_schema<PressureRule>();
+  if (path == "spec.engine.rules.step") return name_schema<StepForm>();
   if (path == "spec.engine.rule_parameters") return {{"type", "object"}};
   if (path == "spec.device") return {{"type", "string"}, {"examples", known_devices()}};
   if (path == "workload.arrivals") return plugin_schema<ArrivalProcess>("process");

@@ -161,6 +161,7 @@ class Validator {
     check_name<AdmissionRule>("spec.engine.rules.admission", rules.admission);
     check_name<VictimRule>("spec.engine.rules.victim", rules.victim);
     check_name<PressureRule>("spec.engine.rules.pressure", rules.pressure);
+    check_name<StepForm>("spec.engine.rules.step", rules.step);
   }
 
   // The name and the keys; their values are read when the plug-in is made.

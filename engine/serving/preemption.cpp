@@ -13,11 +13,7 @@ namespace servetwin {
 bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
   const Slot slot = r_.running[index];
   while (need > r_.kv().free().value) {
-    views_.clear();
-    for (const Slot other : r_.running)
-      views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
-    const std::size_t victim = r_.rules.victim->pick(views_);
-    CHECK_INVARIANT(victim < r_.running.size(), victim);
+    const std::size_t victim = pick_victim();
     const bool itself = r_.running[victim] == slot;
     refund(r_.running[victim]);
     swap_out(table_[r_.running[victim]]);
@@ -26,6 +22,31 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
     if (victim < index) --index;
   }
   return true;
+}
+
+std::size_t StepBuilder::pick_victim() {
+  views_.clear();
+  for (const Slot other : r_.running)
+    views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
+  const std::size_t victim = r_.rules.victim->pick(views_);
+  CHECK_INVARIANT(victim < r_.running.size(), victim);
+  return victim;
+}
+
+// Takes KV back before decoders are scheduled, for rules that look some steps ahead.
+void StepBuilder::retract() {
+  const Tokens each = r_.rules.victim->room_each();
+  if (each.value == 0) return;
+  std::int64_t ahead = 0;
+  while (r_.running.size() > 1) {
+    std::int64_t need = 0;
+    for (const Slot slot : r_.running) need += blocks_needed(table_[slot], 1);
+    if (std::max(need, ahead) <= r_.kv().free().value) return;
+    const std::size_t victim = pick_victim();
+    swap_out(table_[r_.running[victim]]);
+    preempt(victim);
+    ahead = blocks_for(each * r_.num_running(), r_.config.block_size).value;
+  }
 }
 
 // A victim that this step had already scheduled gives its tokens back.
@@ -107,9 +128,20 @@ void StepBuilder::preempt(std::size_t index) {
   r_.waiting.push_front(slot, state);
   victims_.push_back(slot);
   preempted_ = true;
+  note_pressure();
   // A request counts under one reason: being preempted, or why it may not come back yet.
   for (const auto& [held, reason] : holds_) {
     if (held == slot) --r_.plan.held[static_cast<std::size_t>(reason)];
+  }
+}
+
+// How far those are that go on running.
+void StepBuilder::note_pressure() {
+  pressure_ = {};
+  pressure_.remaining = r_.num_running();
+  for (const Slot slot : r_.running) {
+    pressure_.outputs += table_[slot].outputs;
+    pressure_.asked += table_[slot].limit;
   }
 }
 

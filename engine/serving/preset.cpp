@@ -21,6 +21,7 @@ RuleSet make_rules(const RuleNames& names, const ConfigNode& params) {
   rules.admission = make_rule<AdmissionRule>(names.admission, params);
   rules.victim = make_rule<VictimRule>(names.victim, params);
   rules.pressure = make_rule<PressureRule>(names.pressure, params);
+  rules.step = make_rule<StepForm>(names.step, params);
   return rules;
 }
 

@@ -16,6 +16,7 @@ struct RuleNames {
   std::string admission = "optimistic";
   std::string victim = "last_admitted";
   std::string pressure = "recompute";
+  std::string step = "continuous";
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -24,6 +25,7 @@ struct RuleNames {
     v("admission", admission, "Whether the head of the queue may enter.");
     v("victim", victim, "Whose KV is taken back when blocks run out.");
     v("pressure", pressure, "What becomes of a victim's KV.");
+    v("step", step, "What forms the steps: a loop with the other rules, or an engine's own.");
   }
 };
 

@@ -35,6 +35,22 @@ struct ChunkView {
   Tokens rest{};         // tokens not yet computed
   Tokens budget{};       // left in this step
   bool running = false;  // false: it would be admitted with this chunk
+  std::int64_t rows = 0;  // already in this step
+  Tokens longest{};       // of them
+};
+
+// In which order a step serves decoders, prompts that have begun and the waiting.
+enum class Composition : std::uint8_t {
+  kRunningFirst,  // running ones in order of admission, then the waiting (vLLM V1)
+  kDecodesFirst,  // decoders, prompts that have begun, the waiting (Sarathi-Serve)
+  kPrefillAlone   // prompts that have begun and the waiting; decoders only if none of these can go (vLLM V0)
+};
+
+struct PhaseView {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t decodes = 0;  // steps without a prompt since the last step of prompts
+  bool merged = false;       // the last step had prompts that joined others
 };
 
 // How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked
@@ -43,6 +59,21 @@ class BatchRule {
  public:
   virtual ~BatchRule() = default;
   virtual std::optional<Tokens> chunk(const ChunkView& view, const EngineConfig& config) const = 0;
+  virtual Composition composition() const { return Composition::kRunningFirst; }
+  // Whether a request takes the blocks of its whole sequence when it enters rather than chunk by chunk.
+  virtual bool whole_sequence_blocks() const { return false; }
+  // Whether a decoder goes on only while a block is free, needed or not.
+  virtual bool spare_block() const { return false; }
+  // kPrefillAlone: whether the waiting may enter now, which lets the decoders wait.
+  virtual bool prefill_now(const PhaseView& /*view*/) const { return true; }
+};
+
+// Since the last preemption, or since somebody began to run where nobody did.
+struct PressureHistory {
+  std::int64_t decodes = 0;    // steps of decoders alone
+  std::int64_t remaining = 0;  // requests that went on running then; the sums are over them
+  std::int64_t outputs = 0;
+  std::int64_t asked = 0;  // outputs at most; 0: nobody was preempted
 };
 
 struct AdmissionView {
@@ -53,6 +84,8 @@ struct AdmissionView {
   Blocks promised{};         // that the running ones may still take up to their max_tokens
   Blocks usable{};           // the pool
   std::int64_t running = 0;
+  Blocks promised_now{};  // of `promised`, to those that entered in this plan
+  PressureHistory pressure;
 };
 
 // May this head enter? The reason of a refusal, or nothing. A refusal ends the scan.
@@ -72,6 +105,9 @@ class VictimRule {
  public:
   virtual ~VictimRule() = default;
   virtual std::size_t pick(const std::vector<RunningView>& running) const = 0;
+  // Steps of decoders alone: if not all have room, some go before any is scheduled, until each that remains
+  // has room for so many tokens. 0: whoever finds no room makes it.
+  virtual Tokens room_each() const { return Tokens{0}; }
 };
 
 struct PressureView {
@@ -95,12 +131,25 @@ class PressureRule {
   virtual bool swaps() const = 0;
 };
 
+class StepBuilder;
+struct ReplicaCore;
+
+// What makes the steps of a replica: vLLM's loop with its rules, or one of the forms that rules cannot say.
+class StepForm {
+ public:
+  virtual ~StepForm() = default;
+  virtual std::unique_ptr<StepBuilder> builder(ReplicaCore& replica) const = 0;
+  // The decode shortcut does not know this form.
+  virtual bool plain_loop() const { return true; }
+};
+
 struct RuleSet {
   std::unique_ptr<WaitingOrder> waiting_order;
   std::unique_ptr<BatchRule> batch;
   std::unique_ptr<AdmissionRule> admission;
   std::unique_ptr<VictimRule> victim;
   std::unique_ptr<PressureRule> pressure;
+  std::unique_ptr<StepForm> step;  // none: the loop with its rules
 };
 
 }  // namespace servetwin

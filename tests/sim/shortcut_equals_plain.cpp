@@ -60,6 +60,8 @@ Scenario random_scenario(std::uint64_t seed) {
   if (draw.chance(30)) s.config.graph_sizes = {1, 2, 4, 8, 16, 24};
   if (draw.chance(30)) s.names = RuleNames{"priority", "running_first", "optimistic", "least_important"};
   if (draw.chance(15)) s.names.admission = "conservative";
+  const char* batches[] = {"running_first", "decodes_first", "prefill_alone"};
+  s.names.batch = batches[draw.below(3)];
   if (draw.chance(30)) s.replicas = 1 + static_cast<int>(draw.below(4));
   const char* routers[] = {"round_robin", "least_outstanding", "late_binding"};
   s.router = routers[draw.below(3)];
