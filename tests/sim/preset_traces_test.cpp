@@ -119,6 +119,7 @@ PresetWorld trtllm_world(const std::string& policy, std::int64_t blocks, std::in
   EngineConfig engine = preset_engine("trtllm-" + policy);
   engine.block_size = Tokens{10};
   engine.num_blocks = Blocks{1 + blocks};
+  engine.prefix_caching = false;
   const RuleNames names = find_preset("trtllm-" + policy)->rules();
   return PresetWorld(names, engine, names.step, map_of({{"adapters", text(std::to_string(adapters))}}));
 }
@@ -146,6 +147,7 @@ TEST_CASE("under priorities MAX_UTILIZATION pauses the less important one, where
   EngineConfig engine = preset_engine("trtllm-max-utilization");
   engine.block_size = Tokens{10};
   engine.num_blocks = Blocks{1 + 10};
+  engine.prefix_caching = false;
   RuleNames names = find_preset("trtllm-max-utilization")->rules();
   names.waiting_order = "priority";
   names.victim = "least_important";
