@@ -34,9 +34,9 @@ Entries plug_ins(const std::string& part = "") {
 
 Entries rules() {
   Entries all = plug_ins<WaitingOrder>("waiting_order");
-  for (const Entries& more : {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"),
-                              plug_ins<VictimRule>("victim"), plug_ins<PressureRule>("pressure"),
-                              plug_ins<StepForm>("step")}) {
+  for (const Entries& more :
+       {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"), plug_ins<VictimRule>("victim"),
+        plug_ins<PressureRule>("pressure"), plug_ins<StepForm>("step")}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

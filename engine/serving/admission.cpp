@@ -106,6 +106,7 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
   view.promised_now = Blocks{promised_now_};
   view.pressure = pressure_;
+  view.pressure.decodes = decode_steps() - pressure_at_;
   if (blocks_for(Tokens{state.known()}, size) > view.usable)
     return HeldReason::kKvGate;  // it grew past the pool
   const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
@@ -137,8 +138,8 @@ void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   add_row(slot, state, chunk, false);
   longest_ = std::max(longest_, Tokens{chunk});
   ++r_.plan.shape.new_sequences;
-  promised_now_ += blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value -
-                   state.held;
+  promised_now_ +=
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value - state.held;
   r_.running.push_back(slot);
   const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{context},
                         Tokens{hit},        state.decoding, state.lives > 1};

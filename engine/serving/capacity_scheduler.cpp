@@ -1,5 +1,5 @@
-// Generation first, then the prompts that have begun, then those that may enter, all by one division of what is
-// left of the budget.
+// Generation first, then the prompts that have begun, then those that may enter, all by one division of what
+// is left of the budget.
 #include "engine/serving/capacity_scheduler.h"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ bool CapacityScheduler::build(Time now) {
   return close();
 }
 
-// Decoders, by the order of the waiting if it has one of its own: whoever is first in it takes its block first.
+// Decoders, by the order of the waiting if it has one of its own: whoever is first in it takes its block
+// first.
 void CapacityScheduler::generate() {
   std::vector<Slot> order = r_.running;
   if (r_.rules.waiting_order->by_place()) {
@@ -106,7 +107,8 @@ bool CapacityScheduler::adapter_fits(const RequestState& state) const {
   return static_cast<std::int64_t>(adapters_.size()) < params_.adapters;
 }
 
-// Takes its blocks from left_, if they are there. A cached block that lies in the free queue counts as needed.
+// Takes its blocks from left_, if they are there. A cached block that lies in the free queue counts as
+// needed.
 std::optional<HeldReason> CapacityScheduler::cannot_enter(Slot slot) {
   RequestState& state = table_[slot];
   const std::int64_t size = r_.config.block_size.value;
@@ -124,8 +126,8 @@ std::optional<HeldReason> CapacityScheduler::cannot_enter(Slot slot) {
   return std::nullopt;
 }
 
-// Tokens for each of contexts_. Where prompts go in whole, only one that is alone may be cut, being longer than
-// a step: one that comes back after a preemption can be.
+// Tokens for each of contexts_. Where prompts go in whole, only one that is alone may be cut, being longer
+// than a step: one that comes back after a preemption can be.
 std::vector<std::int64_t> CapacityScheduler::divide() const {
   std::vector<std::int64_t> rests;
   for (const Context& context : contexts_) rests.push_back(context.rest);

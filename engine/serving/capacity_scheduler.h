@@ -29,8 +29,7 @@ struct CapacityParams {
                                {"first_come_first_served", ContextChunking::kFirstComeFirstServed}});
     v("chunk_unit", chunk_unit, "Chunks are whole multiples of it, but for the last of a prompt.",
       Range{1, std::int64_t{1} << 30});
-    v("adapters", adapters, "Different adapters that may run at once; 0 for no bound.",
-      Range{0, 1'000'000});
+    v("adapters", adapters, "Different adapters that may run at once; 0 for no bound.", Range{0, 1'000'000});
   }
 };
 
@@ -60,9 +59,9 @@ class CapacityScheduler final : public StepBuilder {
   const CapacityPolicy policy_;
   const CapacityParams params_;
   std::vector<Context> contexts_;
-  std::vector<Slot> looked_at_;  // waiting, in order; they have left their queue
-  std::int64_t left_ = 0;             // blocks for those that may still enter
-  std::set<AdapterId> adapters_;      // of those that run or may enter
+  std::vector<Slot> looked_at_;   // waiting, in order; they have left their queue
+  std::int64_t left_ = 0;         // blocks for those that may still enter
+  std::set<AdapterId> adapters_;  // of those that run or may enter
 };
 
 // One of the policies as a form of steps: Policy::kPolicy.

@@ -7,8 +7,8 @@
 namespace servetwin {
 
 enum class ContextChunking : std::uint8_t {
-  kEqualProgress,          // a unit for each in turn, as long as there are tokens
-  kFirstComeFirstServed,   // the first takes what it can, in whole units unless it ends its prompt
+  kEqualProgress,         // a unit for each in turn, as long as there are tokens
+  kFirstComeFirstServed,  // the first takes what it can, in whole units unless it ends its prompt
 };
 
 // Tokens for each, of those it still has to compute; they add up to `budget` at most.

@@ -26,8 +26,7 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
 
 std::size_t StepBuilder::pick_victim() {
   views_.clear();
-  for (const Slot other : r_.running)
-    views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
+  for (const Slot other : r_.running) views_.push_back({&table_[other].spec, Tokens{table_[other].computed}});
   const std::size_t victim = r_.rules.victim->pick(views_);
   CHECK_INVARIANT(victim < r_.running.size(), victim);
   return victim;
@@ -135,9 +134,10 @@ void StepBuilder::preempt(std::size_t index) {
   }
 }
 
-// How far those are that go on running.
+// How far those are that go on running, the steps until then left behind.
 void StepBuilder::note_pressure() {
   pressure_ = {};
+  pressure_at_ = decode_steps();
   pressure_.remaining = r_.num_running();
   for (const Slot slot : r_.running) {
     pressure_.outputs += table_[slot].outputs;

@@ -12,7 +12,7 @@ void StepBuilder::prefill_alone() {
     if (r_.plan.shape.tokens > 0) {
       hold_decoders();
       phase_.merged = phase_.running > 0;
-      phase_.decodes = 0;
+      prompts_at_ = decode_steps();
     } else {
       if (r_.shortcut_allowed() && r_.running.empty() && pooled_step_fits()) {
         pooled_decode();
@@ -40,6 +40,7 @@ std::optional<HeldReason> StepBuilder::prefill() {
     break;
   }
   phase_.waiting = r_.num_waiting();
+  phase_.decodes = decode_steps() - prompts_at_;
   if (!r_.rules.batch->prefill_now(phase_)) return HeldReason::kPhase;
   return scan_waiting();
 }

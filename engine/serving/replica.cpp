@@ -21,7 +21,9 @@ Replica::Replica(ReplicaId id,
                  RequestTable& table,
                  const std::vector<Observer*>& observers,
                  EndSink& ends)
-    : s_(id, config, std::move(rules), table, observers), builder_(s_.rules.step == nullptr ? std::make_unique<StepBuilder>(s_) : s_.rules.step->builder(s_)), ends_(ends) {
+    : s_(id, config, std::move(rules), table, observers),
+      builder_(s_.rules.step == nullptr ? std::make_unique<StepBuilder>(s_) : s_.rules.step->builder(s_)),
+      ends_(ends) {
   CHECK_INVARIANT(config.max_num_batched_tokens.value > 0, config.max_num_batched_tokens);
   CHECK_INVARIANT(config.max_model_len.value < kOpenEnd, config.max_model_len);
   CHECK_INVARIANT(config.max_num_seqs > 0 && config.in_flight.depth > 0, config.max_num_seqs,

@@ -59,7 +59,9 @@ class Replica {
   bool can_advance() const;
   const StepPlan& advance(Time end);
   // can_advance() right after an advance(), nothing having happened in between.
-  bool can_go_on() const { return !s_.pool.may_end() && s_.pool.demand() + s_.spare_blocks <= s_.kv().free().value; }
+  bool can_go_on() const {
+    return !s_.pool.may_end() && s_.pool.demand() + s_.spare_blocks <= s_.kv().free().value;
+  }
   // Something happened that the last plan did not see: the next may differ.
   void disturb() { s_.steady = false; }
 

@@ -10,6 +10,7 @@
 #include "engine/base/ids.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
+#include "engine/serving/composition.h"
 #include "engine/serving/config.h"
 #include "engine/serving/plan.h"
 #include "engine/serving/request.h"
@@ -32,25 +33,11 @@ class WaitingOrder {
 
 struct ChunkView {
   const RequestSpec* request = nullptr;
-  Tokens rest{};         // tokens not yet computed
-  Tokens budget{};       // left in this step
-  bool running = false;  // false: it would be admitted with this chunk
+  Tokens rest{};          // tokens not yet computed
+  Tokens budget{};        // left in this step
+  bool running = false;   // false: it would be admitted with this chunk
   std::int64_t rows = 0;  // already in this step
   Tokens longest{};       // of them
-};
-
-// In which order a step serves decoders, prompts that have begun and the waiting.
-enum class Composition : std::uint8_t {
-  kRunningFirst,  // running ones in order of admission, then the waiting (vLLM V1)
-  kDecodesFirst,  // decoders, prompts that have begun, the waiting (Sarathi-Serve)
-  kPrefillAlone   // prompts that have begun and the waiting; decoders only if none of these can go (vLLM V0)
-};
-
-struct PhaseView {
-  std::int64_t running = 0;
-  std::int64_t waiting = 0;
-  std::int64_t decodes = 0;  // steps without a prompt since the last step of prompts
-  bool merged = false;       // the last step had prompts that joined others
 };
 
 // How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked
@@ -66,14 +53,6 @@ class BatchRule {
   virtual bool spare_block() const { return false; }
   // kPrefillAlone: whether the waiting may enter now, which lets the decoders wait.
   virtual bool prefill_now(const PhaseView& /*view*/) const { return true; }
-};
-
-// Since the last preemption, or since somebody began to run where nobody did.
-struct PressureHistory {
-  std::int64_t decodes = 0;    // steps of decoders alone
-  std::int64_t remaining = 0;  // requests that went on running then; the sums are over them
-  std::int64_t outputs = 0;
-  std::int64_t asked = 0;  // outputs at most; 0: nobody was preempted
 };
 
 struct AdmissionView {

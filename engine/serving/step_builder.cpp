@@ -48,8 +48,6 @@ void StepBuilder::repeat_decode(Time now) {
   }
   plan.shape.max_context = pool.max_context() + 1;
   pool.tick();
-  ++phase_.decodes;
-  ++pressure_.decodes;
   plan.shape.decode_context = pool.context_sum();
   if (r_.kv_refused) r_.head_of_line += now - r_.last_plan;
   r_.last_plan = now;
@@ -75,7 +73,7 @@ void StepBuilder::open(Time now) {
   preempted_ = false;
   longest_ = Tokens{0};
   promised_now_ = 0;
-  if (r_.num_running() == 0) pressure_ = {};
+  if (r_.num_running() == 0) note_pressure();
   holds_.clear();
   victims_.clear();
 }
@@ -88,10 +86,7 @@ bool StepBuilder::close() {
   const bool runs = plan.shape.tokens > 0;
   CHECK_INVARIANT(plan.shape.tokens <= r_.config.max_num_batched_tokens.value, plan.shape.tokens);
   CHECK_INVARIANT(r_.num_running() <= r_.config.max_num_seqs, r_.num_running());
-  if (runs && plan.shape.prefill_sequences == 0) {
-    ++phase_.decodes;
-    ++pressure_.decodes;
-  }
+  if (plan.shape.prefill_sequences > 0) ++prompt_steps_;
   if (runs) r_.last_step = next(r_.last_step);
   plan.step = r_.last_step;
   plan.running = r_.num_running();

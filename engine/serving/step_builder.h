@@ -53,6 +53,7 @@ class StepBuilder {
   std::size_t pick_victim();
   void retract();
   void note_pressure();
+  std::int64_t decode_steps() const { return static_cast<std::int64_t>(raw(r_.last_step)) - prompt_steps_; }
   void refund(Slot slot);
   void swap_out(RequestState& state);
   void swap_in(RequestState& state, std::int64_t hit);
@@ -92,9 +93,12 @@ class StepBuilder {
   std::vector<std::pair<Slot, HeldReason>> holds_;  // of this plan
   std::vector<Slot> victims_;                       // of this plan: they count as preempted in it
   std::vector<RunningView> views_;
-  std::int64_t promised_now_ = 0;   // blocks, to those that entered in this plan
-  PhaseView phase_;                 // its history
+  std::int64_t promised_now_ = 0;  // blocks, to those that entered in this plan
+  PhaseView phase_;                // its history
   PressureHistory pressure_;
+  std::int64_t prompt_steps_ = 0;  // steps with prompts; all others are decoders alone
+  std::int64_t prompts_at_ = 0;    // decode_steps() at the last step of prompts alone
+  std::int64_t pressure_at_ = 0;   // decode_steps() where pressure_ begins
 };
 
 }  // namespace servetwin

@@ -1,5 +1,7 @@
 // If these fail, the schedule that runs live is not the schedule that is simulated: a journal does not replay
 // to its digests, or the simulator, given the same outside world and durations, decides otherwise.
+#include "engine/base/registry.h"
+#include "engine/serving/preset.h"
 #include "tests/parity/live_run.h"
 #include "tests/support/catch.h"
 
@@ -102,6 +104,23 @@ TEST_CASE("the simulator makes a live run's decisions when it is given its arriv
   CHECK(cancelled > 0);
   CHECK(timed_out > 0);
   CHECK(stopped > 0);
+}
+
+TEST_CASE("every preset runs live, its journal replays, and the simulator decides the same") {
+  for (const std::string& name : Registry<Preset>::instance().names()) {
+    CAPTURE(name);
+    const LiveRun run("preset", scenario_text("preset: " + name));
+    CHECK(run.tally.records.size() == 48);
+    JournalReplay replay(run);
+    const RecordedRun record = run.record();
+    RecordedSimulation simulation(run.scenario(), record);
+    const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+    INFO(to_text(comparison, "live", "simulated"));
+    CHECK_FALSE(comparison.first.has_value());
+    CHECK_FALSE(replay.backend().mismatch().has_value());
+    CHECK(digests_of(replay.cluster()) == run.recorded());
+    CHECK(digests_of(simulation.cluster()) == run.recorded());
+  }
 }
 
 TEST_CASE("conversations whose next turn waits for an answer have parity too") {

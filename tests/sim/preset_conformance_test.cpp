@@ -25,7 +25,8 @@ std::vector<WorkloadItem> random_requests(Draw& draw) {
       const std::int64_t shared = 1 + draw.below(item.spec.prompt.value);
       item.spec.content = {{static_cast<std::uint64_t>(draw.below(3)), Tokens{shared}}};
       if (shared < item.spec.prompt.value)
-        item.spec.content.push_back({1000 + static_cast<std::uint64_t>(i), item.spec.prompt - Tokens{shared}});
+        item.spec.content.push_back(
+            {1000 + static_cast<std::uint64_t>(i), item.spec.prompt - Tokens{shared}});
       item.spec.continues_content = draw.chance(50);
     }
     item.truth.output = Tokens{1 + draw.below(100)};
@@ -47,6 +48,7 @@ EngineConfig random_engine(const Preset& preset, Draw& draw) {
   config.max_num_batched_tokens = Tokens{(config.chunked_prefill ? 20 : 200) + draw.below(200)};
   if (draw.chance(80)) config.max_num_seqs = 1 + draw.below(10);
   if (draw.chance(20)) config.prefix_caching = !config.prefix_caching;
+  if (draw.chance(20)) config.in_flight = {2, draw.chance(50)};
   return config;
 }
 
@@ -82,7 +84,9 @@ struct Outcome {
   std::int64_t used = 0;
 };
 
-Outcome run_preset(const std::vector<WorkloadItem>& items, const EngineConfig& config, const RuleNames& names,
+Outcome run_preset(const std::vector<WorkloadItem>& items,
+                   const EngineConfig& config,
+                   const RuleNames& names,
                    bool plain) {
   ListSource source(items);
   TestCost cost;
@@ -115,7 +119,8 @@ bool reserves(const RuleNames& names) {
 
 }  // namespace
 
-TEST_CASE("every preset serves everyone within its bounds, and decides the same again and with the shortcut") {
+TEST_CASE(
+    "every preset serves everyone within its bounds, and decides the same again and with the shortcut") {
   for (const std::string& name : Registry<Preset>::instance().names()) {
     const auto preset = find_preset(name);
     const RuleNames names = preset->rules();

@@ -61,7 +61,8 @@ TEST_CASE("a static batch runs until its longest has ended, those that have ende
   CHECK(padding == Sizes{0, 0, 1, 1, 0, 0, 0, 0});
 }
 
-TEST_CASE("a static batch of prompts costs its size times its longest, and that is what the budget compares") {
+TEST_CASE(
+    "a static batch of prompts costs its size times its longest, and that is what the budget compares") {
   EngineConfig engine = preset_engine("static");
   engine.max_num_batched_tokens = Tokens{100};
   PresetWorld world(find_preset("static")->rules(), engine);
@@ -84,7 +85,8 @@ TEST_CASE("ORCA reserves a whole context for each request, and mixes whole promp
   CHECK(world.run() == std::vector<std::string>{"0:20 1:20", "0:1 1:1", "1:1 2:20", "1:1 2:1", "2:1"});
 }
 
-TEST_CASE("a decoder of vLLM V0 needs a free block though its own has room, and the last admitted gives way") {
+TEST_CASE(
+    "a decoder of vLLM V0 needs a free block though its own has room, and the last admitted gives way") {
   EngineConfig engine = preset_engine("vllm-v0");
   engine.block_size = Tokens{10};
   engine.num_blocks = Blocks{1 + 2};
@@ -96,7 +98,8 @@ TEST_CASE("a decoder of vLLM V0 needs a free block though its own has room, and 
   CHECK(world.steps.preempted == std::vector<std::uint32_t>{1, 1});
 }
 
-TEST_CASE("Sarathi takes the blocks of a whole prompt when it enters, and the first that fails ends the scan") {
+TEST_CASE(
+    "Sarathi takes the blocks of a whole prompt when it enters, and the first that fails ends the scan") {
   EngineConfig engine = preset_engine("sarathi");
   engine.max_num_batched_tokens = Tokens{32};
   engine.num_blocks = Blocks{1 + 10};
@@ -128,7 +131,8 @@ const char* const kPolicies[] = {"guaranteed-no-evict", "max-utilization", "stat
 
 }  // namespace
 
-TEST_CASE("MAX_UTILIZATION runs two until blocks run out, pauses the last started and restarts it: 119 steps") {
+TEST_CASE(
+    "MAX_UTILIZATION runs two until blocks run out, pauses the last started and restarts it: 119 steps") {
   PresetWorld world = trtllm_world("max-utilization", 10);
   world.arrive(10, 80);
   world.arrive(10, 80);
@@ -184,7 +188,8 @@ TEST_CASE("who lacks an adapter stops the scan of MAX_UTILIZATION and is passed 
   for (const char* policy : kPolicies) {
     CAPTURE(policy);
     PresetWorld world = trtllm_world(policy, 100, 1);
-    for (const std::uint16_t adapter : std::vector<std::uint16_t>{1, 2, 1}) world.arrive(10, 50).adapter = AdapterId{adapter};
+    for (const std::uint16_t adapter : std::vector<std::uint16_t>{1, 2, 1})
+      world.arrive(10, 50).adapter = AdapterId{adapter};
     const auto& lines = world.run();
     const bool in_order = std::string(policy) == "max-utilization";
     CHECK(lines.size() == (in_order ? 150 : 100));

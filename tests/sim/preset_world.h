@@ -54,7 +54,9 @@ class PresetWorld {
               const std::string& rule = "",
               const ConfigNode& parameters = {})
       : cluster_({{engine}, 0},
-                 [=] { return make_rules(names, rule.empty() ? ConfigNode{} : map_of({{rule, parameters}})); },
+                 [=] {
+                   return make_rules(names, rule.empty() ? ConfigNode{} : map_of({{rule, parameters}}));
+                 },
                  Registry<Router>::instance().make("round_robin", ConfigNode{}),
                  {&steps, &ends}) {}
 

@@ -29,7 +29,8 @@ class NanoVllm final : public Preset {
 
 const Registered<Preset, NanoVllm> kNanoVllm{
     "nano-vllm",
-    "nano-vllm: prompts first, the first of a batch cut if need be, all blocks of a prompt at once. Left out: "
+    "nano-vllm: prompts first, the first of a batch cut if need be, all blocks of a prompt at once. Left "
+    "out: "
     "max_num_seqs as a bound of a batch rather than of all that run, publishing blocks after the step."};
 
 }  // namespace

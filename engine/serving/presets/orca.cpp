@@ -31,7 +31,8 @@ class Orca final : public Preset {
 
 const Registered<Preset, Orca> kOrca{
     "orca",
-    "ORCA as in Sarathi-Serve's baseline: whole prompts beside decoders, max_model_len reserved for each. Left "
+    "ORCA as in Sarathi-Serve's baseline: whole prompts beside decoders, max_model_len reserved for each. "
+    "Left "
     "out: the paper's selective batching inside a layer, which is a matter of the cost model."};
 
 }  // namespace

@@ -28,10 +28,11 @@ class Sglang final : public Preset {
   }
 };
 
-const Registered<Preset, Sglang> kSglang{
-    "sglang",
-    "SGLang (August 2025) with policy fcfs: prompts first, new_token_ratio, retraction. Left out: mixed chunks, "
-    "the bound of 4096 on expected outputs, in-batch deduplication, eviction by last access of radix leaves."};
+const Registered<Preset, Sglang> kSglang{"sglang",
+                                         "SGLang (August 2025) with policy fcfs: prompts first, "
+                                         "new_token_ratio, retraction. Left out: mixed chunks, "
+                                         "the bound of 4096 on expected outputs, in-batch deduplication, "
+                                         "eviction by last access of radix leaves."};
 
 }  // namespace
 }  // namespace servetwin

@@ -32,7 +32,8 @@ class Tgi final : public Preset {
 const Registered<Preset, Tgi> kTgi{
     "tgi",
     "TGI 2: new prompts are merged once 1.2 wait for each that runs or 20 tokens have passed; input and "
-    "max_tokens reserved. Left out: giving a batch back that came out too small, prefix caching, speculation."};
+    "max_tokens reserved. Left out: giving a batch back that came out too small, prefix caching, "
+    "speculation."};
 
 }  // namespace
 }  // namespace servetwin

@@ -29,7 +29,8 @@ class TrtllmGuaranteedNoEvict final : public Preset {
 
 const Registered<Preset, TrtllmGuaranteedNoEvict> kTrtllmGuaranteedNoEvict{
     "trtllm-guaranteed-no-evict",
-    "TensorRT-LLM's batch manager, GUARANTEED_NO_EVICT, chunked context. Left out: its radix cache's partial blocks and 'beneficial to skip', beams."};
+    "TensorRT-LLM's batch manager, GUARANTEED_NO_EVICT, chunked context. Left out: its radix cache's partial "
+    "blocks and 'beneficial to skip', beams."};
 
 }  // namespace
 }  // namespace servetwin

@@ -29,7 +29,8 @@ class TrtllmMaxUtilization final : public Preset {
 
 const Registered<Preset, TrtllmMaxUtilization> kTrtllmMaxUtilization{
     "trtllm-max-utilization",
-    "TensorRT-LLM's batch manager, MAX_UTILIZATION, chunked context. Left out: its two-step look-ahead, a waiting request that pauses running ones of lower priority, beams."};
+    "TensorRT-LLM's batch manager, MAX_UTILIZATION, chunked context. Left out: its two-step look-ahead, a "
+    "waiting request that pauses running ones of lower priority, beams."};
 
 }  // namespace
 }  // namespace servetwin

@@ -29,7 +29,8 @@ class TrtllmStaticBatch final : public Preset {
 
 const Registered<Preset, TrtllmStaticBatch> kTrtllmStaticBatch{
     "trtllm-static-batch",
-    "TensorRT-LLM's batch manager, STATIC_BATCH, chunked context. Left out: its radix cache's partial blocks, beams."};
+    "TensorRT-LLM's batch manager, STATIC_BATCH, chunked context. Left out: its radix cache's partial "
+    "blocks, beams."};
 
 }  // namespace
 }  // namespace servetwin

@@ -15,6 +15,7 @@ class VllmV0 final : public Preset {
 
   EngineConfig engine() const override {
     EngineConfig config;
+    config.max_num_batched_tokens = Tokens{8192};
     config.chunked_prefill = false;
     config.prefix_caching = false;
     config.watermark = 0.01;

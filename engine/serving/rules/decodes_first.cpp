@@ -25,7 +25,8 @@ class DecodesFirst final : public BatchRule {
 };
 
 const Registered<BatchRule, DecodesFirst> kDecodesFirst{
-    "decodes_first", "Decoders, then begun prompts, then new ones, chunks cut to the budget (Sarathi-Serve)."};
+    "decodes_first",
+    "Decoders, then begun prompts, then new ones, chunks cut to the budget (Sarathi-Serve)."};
 
 }  // namespace
 }  // namespace servetwin

@@ -1,5 +1,5 @@
-// SGLang's retraction: who has given fewest outputs goes first, of these the longest prompt, of these the last
-// admitted; and once somebody goes, until the others have room for some steps.
+// SGLang's retraction: who has given fewest outputs goes first, of these the longest prompt, of these the
+// last admitted; and once somebody goes, until the others have room for some steps.
 #include <tuple>
 
 #include "engine/base/registry.h"

@@ -1,5 +1,5 @@
-// TGI's steps: decoders go on until enough wait or enough steps have passed; then the new prompts run alone and
-// are merged with them.
+// TGI's steps: decoders go on until enough wait or enough steps have passed; then the new prompts run alone
+// and are merged with them.
 #include "engine/base/registry.h"
 #include "engine/serving/rules/whole_prompts.h"
 

@@ -32,7 +32,8 @@ class NewTokenRatio final : public AdmissionRule {
   std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& /*config*/) const override {
     if (view.running == 0) return std::nullopt;
     const Blocks others = view.promised - view.promised_now;
-    const Blocks expected{static_cast<std::int64_t>(ratio(view.pressure) * static_cast<double>(others.value))};
+    const Blocks expected{
+        static_cast<std::int64_t>(ratio(view.pressure) * static_cast<double>(others.value))};
     // The estimate changes while nobody leaves.
     if (view.need_completion + expected + view.promised_now >= view.free) return HeldReason::kWatermark;
     return std::nullopt;

@@ -1,5 +1,5 @@
-// Each running request is given a whole context of KV blocks, whatever it asked for (ORCA, FasterTransformer):
-// nobody is ever preempted.
+// Each running request is given a whole context of KV blocks, whatever it asked for (ORCA,
+// FasterTransformer): nobody is ever preempted.
 #include "engine/base/registry.h"
 #include "engine/serving/rules.h"
 

@@ -9,7 +9,8 @@ struct GuaranteedNoEvict {
 };
 
 const Registered<StepForm, CapacityForm<GuaranteedNoEvict>> kGuaranteedNoEvict{
-    "trtllm_guaranteed_no_evict", "Reserve blocks to completion; generation first, then context chunks (TensorRT-LLM)."};
+    "trtllm_guaranteed_no_evict",
+    "Reserve blocks to completion; generation first, then context chunks (TensorRT-LLM)."};
 
 }  // namespace
 }  // namespace servetwin

@@ -1,4 +1,5 @@
-// TensorRT-LLM's MAX_UTILIZATION: whoever fits now enters, and the last started is paused when blocks run out.
+// TensorRT-LLM's MAX_UTILIZATION: whoever fits now enters, and the last started is paused when blocks run
+// out.
 #include "engine/serving/capacity_scheduler.h"
 
 namespace servetwin {
@@ -9,7 +10,8 @@ struct MaxUtilization {
 };
 
 const Registered<StepForm, CapacityForm<MaxUtilization>> kMaxUtilization{
-    "trtllm_max_utilization", "Enter if the sequence fits now, pause the last started when it no longer does (TensorRT-LLM)."};
+    "trtllm_max_utilization",
+    "Enter if the sequence fits now, pause the last started when it no longer does (TensorRT-LLM)."};
 
 }  // namespace
 }  // namespace servetwin

@@ -9,7 +9,8 @@ struct StaticBatch {
 };
 
 const Registered<StepForm, CapacityForm<StaticBatch>> kStaticBatch{
-    "trtllm_static_batch", "As trtllm_guaranteed_no_evict, and nobody enters while anybody runs (TensorRT-LLM)."};
+    "trtllm_static_batch",
+    "As trtllm_guaranteed_no_evict, and nobody enters while anybody runs (TensorRT-LLM)."};
 
 }  // namespace
 }  // namespace servetwin
