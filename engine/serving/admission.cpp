@@ -123,8 +123,9 @@ void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   state.own_first = state.held = state.published = hit / size;
   state.owner = r_.kv().open_owner(state.spec.id, state.lives, hits_);
   r_.held_sum += state.held;
-  r_.completion_sum +=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  const Blocks completion =
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size);
+  r_.completion_sum += completion.value;
   note_admission(state, hit);
   const std::int64_t context = entry_context(state, hit);
   if (state.swapped) swap_in(state, hit);
@@ -138,8 +139,7 @@ void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   add_row(slot, state, chunk, false);
   longest_ = std::max(longest_, Tokens{chunk});
   ++r_.plan.shape.new_sequences;
-  promised_now_ +=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value - state.held;
+  promised_now_ += completion.value - state.held;
   r_.running.push_back(slot);
   const PlanEntry entry{PlanAction::kAdmit, state.spec.id,  Tokens{chunk},  Tokens{context},
                         Tokens{hit},        state.decoding, state.lives > 1};

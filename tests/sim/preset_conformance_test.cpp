@@ -126,7 +126,7 @@ TEST_CASE(
     const RuleNames names = preset->rules();
     std::int64_t preemptions = 0;
     bool good = true;
-    for (std::uint64_t seed = 1; seed <= 150 && good; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 80 && good; ++seed) {
       INFO(name << ", seed " << seed);
       Draw draw(seed);
       const EngineConfig config = random_engine(*preset, draw);
