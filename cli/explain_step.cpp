@@ -125,8 +125,9 @@ void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& term
   }
   terminal.out("\nbatch:\n");
   print_lines(batch_lines(plan), terminal);
-  terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n", plan.running - plan.shape.sequences,
-                           plan.running, plan.waiting));
+  terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n",
+                           plan.running - (plan.shape.sequences - plan.shape.padding_sequences), plan.running,
+                           plan.waiting));
   print_lines(held_lines(watch, engine_config(scenario)), terminal);
   terminal.out(fmt::format("\nKV blocks: {} used, {} free\n", format_grouped(plan.used_blocks.value),
                            format_grouped(plan.free_blocks.value)));

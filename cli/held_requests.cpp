@@ -35,7 +35,8 @@ std::vector<HeldRequest> held_running(const Cluster& cluster, const StepPlan& pl
     scheduled.insert(row.request);
     if (admitted.count(row.request) == 0) used += row.tokens.value;
   }
-  const bool used_up = used == core.config.max_num_batched_tokens.value;
+  const bool phases = plan.held[static_cast<std::size_t>(HeldReason::kPhase)] > 0;
+  const bool used_up = used == core.config.max_num_batched_tokens.value && !phases;
   std::vector<HeldRequest> held;
   std::size_t after_last_row = 0;
   for (const Slot slot : core.running) {
@@ -44,7 +45,8 @@ std::vector<HeldRequest> held_running(const Cluster& cluster, const StepPlan& pl
       if (admitted.count(state.spec.id) == 0) after_last_row = held.size();
       continue;
     }
-    const HeldReason own = state.window_closed ? HeldReason::kClientWindow : HeldReason::kInFlight;
+    const HeldReason still = phases && state.decoding ? HeldReason::kPhase : HeldReason::kInFlight;
+    const HeldReason own = state.window_closed ? HeldReason::kClientWindow : still;
     held.push_back({state.spec.id, true, own});
   }
   std::size_t passed_over = used_up ? held.size() - after_last_row : 0;
@@ -122,6 +124,8 @@ const char* words_of(HeldReason reason) {
       return "its last step is still in flight";
     case HeldReason::kPaused:
       return "the replica is paused";
+    case HeldReason::kPhase:
+      return "a step of the others' phase";
   }
   return "?";
 }

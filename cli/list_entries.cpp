@@ -37,7 +37,8 @@ Entries rules() {
   Entries all = plug_ins<WaitingOrder>("waiting_order");
   for (const Entries& more :
        {plug_ins<BatchRule>("batch"), plug_ins<AdmissionRule>("admission"), plug_ins<VictimRule>("victim"),
-        plug_ins<PressureRule>("pressure"), plug_ins<YieldRule>("yield"), plug_ins<Predictor>("predictor")}) {
+        plug_ins<PressureRule>("pressure"), plug_ins<YieldRule>("yield"), plug_ins<Predictor>("predictor"),
+        plug_ins<StepForm>("step")}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

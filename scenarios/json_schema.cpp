@@ -170,6 +170,7 @@ Json special_schema(const std::string& path) {
   if (path == "spec.engine.rules.pressure") return name_schema<PressureRule>();
   if (path == "spec.engine.rules.yield") return name_schema<YieldRule>();
   if (path == "spec.engine.rules.predictor") return predictor_schema();
+  if (path == "spec.engine.rules.step") return name_schema<StepForm>();
   if (path == "spec.engine.rule_parameters") return {{"type", "object"}};
   if (path == "spec.device") return {{"type", "string"}, {"examples", known_devices()}};
   if (path == "workload.arrivals") return plugin_schema<ArrivalProcess>("process");

@@ -164,6 +164,10 @@ class Validator {
     check_name<YieldRule>("spec.engine.rules.yield", rules.yield);
     if (rules.predictor != kNoPredictor)
       check_name<Predictor>("spec.engine.rules.predictor", rules.predictor);
+    check_name<StepForm>("spec.engine.rules.step", rules.step);
+    if (rules.step != "continuous" && rules.yield != "never")
+      add("CFG202", "spec.engine.rules.yield", "the steps of " + rules.step + " let nobody give way",
+          "leave it at never, or choose a preset whose step is continuous");
   }
 
   // The name and the keys; their values are read when the plug-in is made.

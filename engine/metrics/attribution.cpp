@@ -62,6 +62,7 @@ Limit limit_of(HeldReason reason) {
     case HeldReason::kSeqsCap:
       return Limit::kSeqs;
     case HeldReason::kTokenBudget:
+    case HeldReason::kPhase:  // a step has no tokens for both
       return Limit::kTokenBudget;
     case HeldReason::kKvGate:
     case HeldReason::kWatermark:

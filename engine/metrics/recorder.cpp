@@ -97,6 +97,7 @@ inline void Recorder::count_step(
   r.prefill_tokens += shape.prefill_tokens;
   r.sequences += shape.sequences;
   r.pure_decode_steps += shape.pure_decode() ? 1 : 0;
+  r.padding_tokens += shape.padding_tokens;
   if (shape.graph_size > 0) {
     ++r.graph_steps;
     r.padding_tokens += shape.graph_size - shape.tokens;

@@ -20,7 +20,8 @@ constexpr std::string_view kRequestColumns =
 constexpr std::string_view kStepColumns =
     "replica,step,planned_ns,end_ns,tokens,sequences,decode_sequences,decode_context_tokens,max_context_"
     "tokens,"
-    "prefill_sequences,prefill_tokens,sampled_rows,new_sequences,graph_size,running,waiting,used_blocks,free_"
+    "prefill_sequences,prefill_tokens,sampled_rows,new_sequences,graph_size,padding_tokens,running,waiting,"
+    "used_blocks,free_"
     "blocks";
 
 // Appends fields and the commas between them.
@@ -111,7 +112,11 @@ void StepsCsv::on_step_done(ReplicaId replica, StepId step, const StepShape& s, 
   row.integer(raw(replica)).integer(static_cast<std::int64_t>(raw(step))).time(planned).time(end);
   row.integer(s.tokens).integer(s.sequences).integer(s.decode_sequences).integer(s.decode_context);
   row.integer(s.max_context).integer(s.prefill_sequences).integer(s.prefill_tokens).integer(s.sampled_rows);
-  row.integer(s.new_sequences).integer(s.graph_size).integer(p.running).integer(p.waiting);
+  row.integer(s.new_sequences)
+      .integer(s.graph_size)
+      .integer(s.padding_tokens)
+      .integer(p.running)
+      .integer(p.waiting);
   row.integer(p.used.value).integer(p.free.value);
   for (const std::int64_t held : p.held) row.integer(held);
   row.end();

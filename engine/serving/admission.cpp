@@ -10,7 +10,10 @@ namespace servetwin {
 
 // Nobody enters in a step that preempted. Blocked requests are set aside and do not stop the scan; a refusal
 // does.
-void StepBuilder::admit_waiting() {
+void StepBuilder::admit_waiting() { count_waiting(scan_waiting()); }
+
+// Why the scan ended, or nothing.
+std::optional<HeldReason> StepBuilder::scan_waiting() {
   set_aside_.clear();
   passed_.clear();
   std::optional<HeldReason> refusal;
@@ -36,7 +39,7 @@ void StepBuilder::admit_waiting() {
       passed_.push_back(slot);
     }
   }
-  count_waiting(refusal.has_value() ? refusal : passed);
+  return refusal.has_value() ? refusal : passed;
 }
 
 // What a changing order sees of those who wait, taken once a plan.
@@ -85,16 +88,20 @@ std::optional<HeldReason> StepBuilder::try_admit(WaitingQueue& queue, Slot slot)
   note_head(slot);
   const std::int64_t hit = look_up(state);
   const std::int64_t context = entry_context(state, hit);
-  const ChunkView view{&state.spec, Tokens{state.known() - context}, Tokens{budget_}, false};
+  ChunkView view{&state.spec, Tokens{state.known() - context}, Tokens{budget_}, false};
+  view.rows = r_.plan.shape.sequences;
+  view.longest = longest_;
   const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
   if (!chunk.has_value()) return HeldReason::kTokenBudget;
   CHECK_INVARIANT(chunk->value >= 1 && chunk->value <= budget_, *chunk, budget_);
-  const std::optional<HeldReason> refusal = refuse(state, hit, context + chunk->value);
+  const std::int64_t end = whole_blocks_ ? state.known() : context + chunk->value;
+  const std::optional<HeldReason> refusal = refuse(state, hit, end);
   if (refusal.has_value()) {
     r_.kv_refused = true;
     return refusal;
   }
-  admit(queue, slot, hit, chunk->value);
+  queue.pop();
+  admit(slot, hit, chunk->value);
   return std::nullopt;
 }
 
@@ -113,7 +120,7 @@ std::int64_t StepBuilder::entry_context(const RequestState& state, std::int64_t 
   return state.swapped ? std::max<std::int64_t>(hit, state.lost) : hit;
 }
 
-// `end` is what it would have computed after this step.
+// `end` is up to where it needs blocks in this step.
 std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
                                               std::int64_t hit,
                                               std::int64_t end) const {
@@ -130,6 +137,9 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
   view.request = &state.spec;
   view.now = r_.plan.time;
+  view.promised_now = Blocks{promised_now_};
+  view.pressure = pressure_;
+  view.pressure.decodes = decode_steps() - pressure_at_;
   if (blocks_for(Tokens{state.known()}, size) > view.usable)
     return HeldReason::kKvGate;  // it grew past the pool
   const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
@@ -138,16 +148,17 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
   return std::nullopt;
 }
 
-void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::int64_t chunk) {
+// It has left its queue.
+void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   RequestState& state = table_[slot];
   record_growth(r_.words, r_.kv());
-  queue.pop();
   const std::int64_t size = r_.config.block_size.value;
   state.own_first = state.held = state.published = hit / size;
   state.owner = r_.kv().open_owner(state.spec.id, state.lives, hits_);
   r_.held_sum += state.held;
-  r_.completion_sum +=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  const Blocks completion =
+      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size);
+  r_.completion_sum += completion.value;
   note_admission(state, hit);
   const std::int64_t context = entry_context(state, hit);
   if (state.swapped) swap_in(state, hit);
@@ -156,9 +167,12 @@ void StepBuilder::admit(WaitingQueue& queue, Slot slot, std::int64_t hit, std::i
   CHECK_INVARIANT(r_.admissions < std::numeric_limits<std::uint32_t>::max(), r_.admissions);
   state.admission = ++r_.admissions;
   state.computed = context;
+  if (whole_blocks_) take_blocks(state, state.known() - context);
   grow(state, chunk);
   add_row(slot, state, chunk, false);
+  longest_ = std::max(longest_, Tokens{chunk});
   ++r_.plan.shape.new_sequences;
+  promised_now_ += completion.value - state.held;
   r_.running.push_back(slot);
   for (RuleListener* listener : r_.listeners)
     listener->on_admitted(state.spec, Tokens{hit}, state.lives > 1, r_.plan.time);

@@ -27,6 +27,8 @@ const char* to_string(HeldReason reason) {
       return "in_flight";
     case HeldReason::kPaused:
       return "paused";
+    case HeldReason::kPhase:
+      return "phase";
   }
   return "?";
 }

@@ -50,9 +50,10 @@ enum class HeldReason : std::uint8_t {
   kClientWindow,  // its client does not read
   kInFlight,      // its last step has not come back
   kPaused,        // the replica admits nobody (paused or draining)
+  kPhase,         // the step belongs to the others: to prompts, or to decoders
 };
 
-inline constexpr int kNumHeldReasons = 11;
+inline constexpr int kNumHeldReasons = 12;
 
 const char* to_string(HeldReason reason);
 

@@ -20,16 +20,7 @@ constexpr std::int64_t kRunningPlaces = std::numeric_limits<std::int64_t>::min()
 bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
   const Slot slot = r_.running[index];
   while (need > r_.kv().free().value) {
-    views_.clear();
-    const bool sees_blocks = r_.rules.victim->sees_blocks();
-    for (const Slot other : r_.running) {
-      const RequestState& state = table_[other];
-      views_.push_back({&state.spec, Tokens{state.computed}, Tokens{state.outputs},
-                        static_cast<std::int64_t>(state.lives) - 1,
-                        sees_blocks ? r_.kv().held_alone(state.owner) : Blocks{0}});
-    }
-    const std::size_t victim = r_.rules.victim->pick(views_);
-    CHECK_INVARIANT(victim < r_.running.size(), victim);
+    const std::size_t victim = pick_victim();
     const bool itself = r_.running[victim] == slot;
     refund(r_.running[victim]);
     swap_out(table_[r_.running[victim]]);
@@ -38,6 +29,36 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
     if (victim < index) --index;
   }
   return true;
+}
+
+std::size_t StepBuilder::pick_victim() {
+  views_.clear();
+  const bool sees_blocks = r_.rules.victim->sees_blocks();
+  for (const Slot other : r_.running) {
+    const RequestState& state = table_[other];
+    views_.push_back({&state.spec, Tokens{state.computed}, Tokens{state.outputs},
+                      static_cast<std::int64_t>(state.lives) - 1,
+                      sees_blocks ? r_.kv().held_alone(state.owner) : Blocks{0}});
+  }
+  const std::size_t victim = r_.rules.victim->pick(views_);
+  CHECK_INVARIANT(victim < r_.running.size(), victim);
+  return victim;
+}
+
+// Takes KV back before decoders are scheduled, for rules that look some steps ahead.
+void StepBuilder::retract() {
+  const Tokens each = r_.rules.victim->room_each();
+  if (each.value == 0) return;
+  std::int64_t ahead = 0;
+  while (r_.running.size() > 1) {
+    std::int64_t need = 0;
+    for (const Slot slot : r_.running) need += blocks_needed(table_[slot], 1);
+    if (std::max(need, ahead) <= r_.kv().free().value) return;
+    const std::size_t victim = pick_victim();
+    swap_out(table_[r_.running[victim]]);
+    preempt(victim);
+    ahead = blocks_for(each * r_.num_running(), r_.config.block_size).value;
+  }
 }
 
 // The first of the waiting that nothing blocks may take the place or the KV of running ones, as the rule
@@ -172,9 +193,21 @@ void StepBuilder::preempt(std::size_t index) {
   victims_.push_back(slot);
   preempted_ = true;
   for (RuleListener* listener : r_.listeners) listener->on_preempted(state.spec, r_.plan.time);
+  note_pressure();
   // A request counts under one reason: being preempted, or why it may not come back yet.
   for (const auto& [held, reason] : holds_) {
     if (held == slot) --r_.plan.held[static_cast<std::size_t>(reason)];
+  }
+}
+
+// How far those are that go on running, the steps until then left behind.
+void StepBuilder::note_pressure() {
+  pressure_ = {};
+  pressure_at_ = decode_steps();
+  pressure_.remaining = r_.num_running();
+  for (const Slot slot : r_.running) {
+    pressure_.outputs += table_[slot].outputs;
+    pressure_.asked += table_[slot].limit;
   }
 }
 

@@ -26,6 +26,7 @@ RuleSet make_rules(const RuleNames& names, const ConfigNode& params, RuleContext
   rules.victim = make_rule<VictimRule>(names.victim, params, context);
   rules.pressure = make_rule<PressureRule>(names.pressure, params, context);
   rules.yield = make_rule<YieldRule>(names.yield, params, context);
+  rules.step = make_rule<StepForm>(names.step, params);
   return rules;
 }
 

@@ -20,6 +20,7 @@ struct RuleNames {
   std::string pressure = "recompute";
   std::string yield = "never";
   std::string predictor = kNoPredictor;
+  std::string step = "continuous";
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -30,6 +31,7 @@ struct RuleNames {
     v("pressure", pressure, "What becomes of a victim's KV.");
     v("yield", yield, "Whether running requests give way to a waiting one.");
     v("predictor", predictor, "Who predicts output lengths, for orders that need it.");
+    v("step", step, "What forms the steps: a loop with the other rules, or an engine's own.");
   }
 };
 

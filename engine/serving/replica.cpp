@@ -21,7 +21,9 @@ Replica::Replica(ReplicaId id,
                  RequestTable& table,
                  const std::vector<Observer*>& observers,
                  EndSink& ends)
-    : s_(id, config, std::move(rules), table, observers), builder_(s_), ends_(ends) {
+    : s_(id, config, std::move(rules), table, observers),
+      builder_(s_.rules.step == nullptr ? std::make_unique<StepBuilder>(s_) : s_.rules.step->builder(s_)),
+      ends_(ends) {
   CHECK_INVARIANT(config.max_num_batched_tokens.value > 0, config.max_num_batched_tokens);
   CHECK_INVARIANT(config.max_model_len.value < kOpenEnd, config.max_model_len);
   CHECK_INVARIANT(config.max_num_seqs > 0 && config.in_flight.depth > 0, config.max_num_seqs,
@@ -106,7 +108,7 @@ void Replica::let_go(Slot slot) {
   s_.completion_sum -=
       blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, s_.config.block_size).value;
   // Text generated while parked becomes findable now; nobody else could have asked for it before.
-  builder_.publish(state);
+  builder_->publish(state);
   s_.kv().release(state.owner);
 }
 
@@ -140,7 +142,7 @@ void Replica::set_window(Slot slot, bool open) {
 }
 
 bool Replica::plan_step(Time now) {
-  if (!builder_.build(now)) return false;
+  if (!builder_->build(now)) return false;
   InFlightStep& step = s_.in_flight.emplace_back();
   step.step = s_.plan.step;
   step.planned = now;
@@ -310,7 +312,7 @@ const StepPlan& Replica::advance(Time end) {
   s_.timeline.add_signed(to_ns(end));
   previous_end_ = s_.last_end;
   s_.last_end = end;
-  builder_.repeat_decode(end);
+  builder_->repeat_decode(end);
   const DecodeStep told{s_.plan,          step.step,   step.shape, step.planned, end - previous_end_,
                         s_.pool.groups(), groups_seen_};
   for (Observer* observer : s_.observers) observer->on_decode_step(told);
@@ -352,7 +354,7 @@ void Replica::preempt_all(Time now) {
   }
   while (!s_.running.empty()) {
     const Slot slot = s_.running.back();
-    builder_.preempt(s_.running.size() - 1);
+    builder_->preempt(s_.running.size() - 1);
     s_.classify(slot);
   }
   for (Slot slot = 0; slot < s_.table.capacity(); ++slot) {

@@ -1,6 +1,7 @@
 // One replica of the decision core: its queues, its KV cache and the steps it plans.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ class Replica {
   bool plan_step(Time now);
   const StepPlan& plan() const { return s_.plan; }
   // Whether the last plan took KV back from somebody.
-  bool plan_preempted() const { return builder_.preempted(); }
+  bool plan_preempted() const { return builder_->preempted(); }
   bool may_plan() const { return static_cast<int>(s_.in_flight.size()) < s_.config.in_flight.depth; }
   bool idle() const { return s_.in_flight.empty(); }
   bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }
@@ -58,7 +59,9 @@ class Replica {
   bool can_advance() const;
   const StepPlan& advance(Time end);
   // can_advance() right after an advance(), nothing having happened in between.
-  bool can_go_on() const { return !s_.pool.may_end() && s_.pool.demand() <= s_.kv().free().value; }
+  bool can_go_on() const {
+    return !s_.pool.may_end() && s_.pool.demand() + s_.spare_blocks <= s_.kv().free().value;
+  }
   // Something happened that the last plan did not see: the next may differ.
   void disturb() { s_.steady = false; }
 
@@ -87,7 +90,7 @@ class Replica {
   void preempt_all(Time now);
 
   ReplicaCore s_;
-  StepBuilder builder_;
+  std::unique_ptr<StepBuilder> builder_;
   EndSink& ends_;
   Time previous_end_ = kTimeNever;
   StepId delivering_{0};

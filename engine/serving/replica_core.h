@@ -42,6 +42,8 @@ struct ReplicaCore {
         skipped(requests, *rules.waiting_order),
         pool(requests, engine.block_size) {
     plan.replica = replica;
+    spare_blocks = rules.batch->spare_block() ? 1 : 0;
+    if (rules.step != nullptr && rules.step->plain_loop()) config.plain_loop = true;
     know_rules();
   }
 
@@ -91,7 +93,8 @@ struct ReplicaCore {
   std::int64_t held_sum = 0;              // blocks in their tables
   Blocks host_used{0};                    // blocks of those swapped out
   std::array<std::int64_t, kNumHeldReasons> blocked{};  // waiting requests by what blocks them
-  std::int64_t closed_windows = 0;                      // running requests whose client does not read
+  std::int64_t spare_blocks = 0;    // that must be free for a decoder to go on, needed or not
+  std::int64_t closed_windows = 0;  // running requests whose client does not read
   std::int64_t shared_growers = 0;  // pool members whose generated text others may look up
   bool paused = false;
   bool draining = false;

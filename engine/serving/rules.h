@@ -10,6 +10,7 @@
 #include "engine/base/ids.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
+#include "engine/serving/composition.h"
 #include "engine/serving/config.h"
 #include "engine/serving/plan.h"
 #include "engine/serving/request.h"
@@ -20,9 +21,11 @@ namespace servetwin {
 
 struct ChunkView {
   const RequestSpec* request = nullptr;
-  Tokens rest{};         // tokens not yet computed
-  Tokens budget{};       // left in this step
-  bool running = false;  // false: it would be admitted with this chunk
+  Tokens rest{};          // tokens not yet computed
+  Tokens budget{};        // left in this step
+  bool running = false;   // false: it would be admitted with this chunk
+  std::int64_t rows = 0;  // already in this step
+  Tokens longest{};       // of them
 };
 
 // How much of a prompt (or of what must be recomputed) one step computes; a decoder's one token is not asked
@@ -31,6 +34,13 @@ class BatchRule {
  public:
   virtual ~BatchRule() = default;
   virtual std::optional<Tokens> chunk(const ChunkView& view, const EngineConfig& config) const = 0;
+  virtual Composition composition() const { return Composition::kRunningFirst; }
+  // Whether a request takes the blocks of its whole sequence when it enters rather than chunk by chunk.
+  virtual bool whole_sequence_blocks() const { return false; }
+  // Whether a decoder goes on only while a block is free, needed or not.
+  virtual bool spare_block() const { return false; }
+  // kPrefillAlone: whether the waiting may enter now, which lets the decoders wait.
+  virtual bool prefill_now(const PhaseView& /*view*/) const { return true; }
 };
 
 struct AdmissionView {
@@ -43,6 +53,8 @@ struct AdmissionView {
   std::int64_t running = 0;
   const RequestSpec* request = nullptr;
   Time now = kTimeZero;
+  Blocks promised_now{};  // of `promised`, to those that entered in this plan
+  PressureHistory pressure;
 };
 
 // May this head enter? The reason of a refusal, or nothing. A refusal ends the scan, unless the rule skips.
@@ -72,6 +84,9 @@ class VictimRule {
   // Whether it asks for RunningView::alone.
   virtual bool sees_blocks() const { return false; }
   virtual std::size_t pick(const std::vector<RunningView>& running) const = 0;
+  // Steps of decoders alone: if not all have room, some go before any is scheduled, until each that remains
+  // has room for so many tokens. 0: whoever finds no room makes it.
+  virtual Tokens room_each() const { return Tokens{0}; }
 };
 
 struct PressureView {
@@ -96,6 +111,18 @@ class PressureRule {
   virtual bool swaps() const = 0;
 };
 
+class StepBuilder;
+struct ReplicaCore;
+
+// What makes the steps of a replica: vLLM's loop with its rules, or one of the forms that rules cannot say.
+class StepForm {
+ public:
+  virtual ~StepForm() = default;
+  virtual std::unique_ptr<StepBuilder> builder(ReplicaCore& replica) const = 0;
+  // The decode shortcut does not know this form.
+  virtual bool plain_loop() const { return true; }
+};
+
 struct RuleSet {
   std::unique_ptr<WaitingOrder> waiting_order;
   std::unique_ptr<BatchRule> batch;
@@ -104,6 +131,7 @@ struct RuleSet {
   std::unique_ptr<PressureRule> pressure;
   std::unique_ptr<YieldRule> yield;      // null: nobody gives way
   std::unique_ptr<Predictor> predictor;  // null: nobody predicts
+  std::unique_ptr<StepForm> step;  // none: the loop with its rules
 };
 
 }  // namespace servetwin

@@ -8,7 +8,7 @@ namespace servetwin {
 // Kept incrementally by the step builder. A decode row has query length 1 and continues an already computed
 // context; every other row is a prefill row (also the recomputed part of a resumed request).
 struct StepShape {
-  std::int64_t tokens = 0;     // scheduled tokens, without padding
+  std::int64_t tokens = 0;     // scheduled tokens, without the padding of a graph
   std::int64_t sequences = 0;  // rows
   std::int64_t decode_sequences = 0;
   std::int64_t decode_context = 0;  // sum over decode rows of keys read, the row's own token included
@@ -22,6 +22,9 @@ struct StepShape {
   std::int64_t swap_out_blocks = 0;    // KV blocks copied to the host before the step
   std::int64_t swap_in_blocks = 0;     // and back
   std::int64_t graph_size = 0;         // captured batch size the step is padded to, 0 when no graph is used
+  // Static batching computes a batch padded to its longest; the sums above hold this share of padding.
+  std::int64_t padding_sequences = 0;  // rows of requests that have ended
+  std::int64_t padding_tokens = 0;
 
   bool pure_decode() const { return prefill_sequences == 0 && decode_sequences > 0; }
 

@@ -10,7 +10,10 @@ namespace servetwin {
 
 bool StepBuilder::build(Time now) {
   open(now);
-  if (r_.changing_order) look_at_waiting();
+  if (composition_ == Composition::kPrefillAlone) {
+    prefill_alone();
+    return close();
+  }
   if (!r_.paused) {
     if (r_.yields) yield_to_waiting();
     if (r_.shortcut_allowed() && pooled_step_fits()) {
@@ -19,7 +22,12 @@ bool StepBuilder::build(Time now) {
     } else {
       unpark_all();
     }
-    schedule_running();
+    if (composition_ == Composition::kDecodesFirst) {
+      schedule_running(Part::kDecoders);
+      schedule_running(Part::kPrompts);
+    } else {
+      schedule_running(Part::kAll);
+    }
   }
   admit_waiting();
   return close();
@@ -64,8 +72,12 @@ void StepBuilder::open(Time now) {
   r_.kv_refused = false;
   budget_ = r_.config.max_num_batched_tokens.value;
   preempted_ = false;
+  longest_ = Tokens{0};
+  promised_now_ = 0;
+  if (r_.num_running() == 0) note_pressure();
   holds_.clear();
   victims_.clear();
+  if (r_.changing_order) look_at_waiting();
 }
 
 // Puts the record into the digests and tells the observers. An empty plan is told too: what is held, and why,
@@ -76,6 +88,7 @@ bool StepBuilder::close() {
   const bool runs = plan.shape.tokens > 0;
   CHECK_INVARIANT(plan.shape.tokens <= r_.config.max_num_batched_tokens.value, plan.shape.tokens);
   CHECK_INVARIANT(r_.num_running() <= r_.config.max_num_seqs, r_.num_running());
+  if (plan.shape.prefill_sequences > 0) ++prompt_steps_;
   if (runs) r_.last_step = next(r_.last_step);
   plan.step = r_.last_step;
   plan.running = r_.num_running();
@@ -145,16 +158,18 @@ bool StepBuilder::pooled_step_fits() const {
   if (r_.closed_windows > 0) return false;
   std::int64_t budget = budget_ - r_.pool.size();
   if (budget < 0) return false;
-  std::int64_t need = r_.pool.demand();
+  std::int64_t need = r_.pool.demand() + r_.spare_blocks;
   for (const Slot slot : r_.running) {
     const RequestState& state = table_[slot];
-    if (state.decoding || state.admission < r_.last_pool_admission) return false;
+    const bool ordered =
+        composition_ == Composition::kDecodesFirst || state.admission > r_.last_pool_admission;
+    if (state.decoding || !ordered) return false;
     if (budget == 0) continue;
     const ChunkView view{&state.spec, Tokens{state.known() - state.computed}, Tokens{budget}, true};
     const std::optional<Tokens> chunk = r_.rules.batch->chunk(view, r_.config);
     if (!chunk.has_value() || chunk->value <= 0) return false;
     budget -= chunk->value;
-    need += blocks_needed(state, chunk->value);
+    need += std::max<std::int64_t>(blocks_needed(state, chunk->value), 0);
   }
   return need <= r_.kv().free().value;
 }
@@ -174,15 +189,26 @@ void StepBuilder::unpark_all() {
             [this](Slot a, Slot b) { return table_[a].admission < table_[b].admission; });
 }
 
-void StepBuilder::schedule_running() {
+bool StepBuilder::belongs(Slot slot, Part part) const {
+  return part == Part::kAll || table_[slot].decoding == (part == Part::kDecoders);
+}
+
+void StepBuilder::schedule_running(Part part) {
   std::size_t index = 0;
   bool stopped = false;
   while (index < r_.running.size() && budget_ > 0 && !stopped) {
-    decode_stretch(index);
-    if (index < r_.running.size() && budget_ > 0) stopped = !schedule_one(index);
+    if (part != Part::kPrompts) decode_stretch(index);
+    if (index >= r_.running.size() || budget_ == 0) break;
+    if (belongs(r_.running[index], part)) {
+      stopped = !schedule_one(index);
+    } else {
+      ++index;
+    }
   }
   const HeldReason reason = stopped ? HeldReason::kKvAllocation : HeldReason::kTokenBudget;
-  for (; index < r_.running.size(); ++index) hold(r_.running[index], reason);
+  for (; index < r_.running.size(); ++index) {
+    if (belongs(r_.running[index], part)) hold(r_.running[index], reason);
+  }
 }
 
 // False when the request itself had to be preempted: the whole running loop ends then.
@@ -196,8 +222,14 @@ bool StepBuilder::schedule_one(std::size_t& index) {
     ++index;
     return true;
   }
+  return schedule_tokens(index, tokens);
+}
+
+bool StepBuilder::schedule_tokens(std::size_t& index, std::int64_t tokens) {
+  const Slot slot = r_.running[index];
+  RequestState& state = table_[slot];
   const bool decode = state.decoding && tokens == 1;
-  const std::int64_t need = blocks_needed(state, tokens);
+  const std::int64_t need = std::max(blocks_needed(state, tokens), decode ? r_.spare_blocks : 0);
   if (need > r_.kv().free().value && !make_room(index, need)) return false;
   if (!decode) record_growth(r_.words, r_.kv());
   const std::int64_t context = state.computed;
@@ -222,7 +254,8 @@ void StepBuilder::decode_stretch(std::size_t& index) {
   const std::int64_t last_context = r_.config.max_model_len.value - 1;
   const bool ahead = r_.config.in_flight.speculate_outputs;
   const std::size_t begin = index;
-  const std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
+  std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
+  if (r_.kv().free().value < r_.spare_blocks) return;
   const Slot* const running = r_.running.data();
   std::vector<StepRow>& rows = r_.plan.rows;
   std::int64_t contexts = 0;
@@ -237,6 +270,7 @@ void StepBuilder::decode_stretch(std::size_t& index) {
     if (context == held_tokens) {
       if (r_.kv().free().value == 0) break;
       grow(state, 1);
+      if (r_.kv().free().value < r_.spare_blocks) end = index + 1;
     } else {
       ++state.computed;
       if (state.computed == held_tokens) publish(state);
@@ -279,14 +313,18 @@ std::int64_t StepBuilder::blocks_needed(const RequestState& state, std::int64_t 
   return ceil_div(state.computed + tokens, r_.config.block_size.value) - state.held;
 }
 
-void StepBuilder::grow(RequestState& state, std::int64_t tokens) {
+// As many as `tokens` more need.
+void StepBuilder::take_blocks(RequestState& state, std::int64_t tokens) {
   const std::int64_t need = blocks_needed(state, tokens);
-  if (need > 0) {
-    r_.kv().take(need);
-    state.held += need;
-    r_.held_sum += need;
-    r_.kv().extend(state.owner, static_cast<std::int32_t>(state.held));
-  }
+  if (need <= 0) return;
+  r_.kv().take(need);
+  state.held += need;
+  r_.held_sum += need;
+  r_.kv().extend(state.owner, static_cast<std::int32_t>(state.held));
+}
+
+void StepBuilder::grow(RequestState& state, std::int64_t tokens) {
+  take_blocks(state, tokens);
   const bool reaches_end = state.computed + tokens == state.known() + state.placeholders;
   state.computed += tokens;
   publish(state);

@@ -1,5 +1,7 @@
 // If these fail, the schedule that runs live is not the schedule that is simulated: a journal does not replay
 // to its digests, or the simulator, given the same outside world and durations, decides otherwise.
+#include "engine/base/registry.h"
+#include "engine/serving/preset.h"
 #include "tests/parity/live_run.h"
 #include "tests/support/catch.h"
 
@@ -104,6 +106,20 @@ TEST_CASE("the simulator makes a live run's decisions when it is given its arriv
   CHECK(stopped > 0);
 }
 
+// The journal replays, and the simulator with the run's durations decides the same.
+void check_parity(const LiveRun& run) {
+  CHECK(run.tally.records.size() == 48);
+  JournalReplay replay(run);
+  const RecordedRun record = run.record();
+  RecordedSimulation simulation(run.scenario(), record);
+  const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
+  INFO(to_text(comparison, "live", "simulated"));
+  CHECK_FALSE(comparison.first.has_value());
+  CHECK_FALSE(replay.backend().mismatch().has_value());
+  CHECK(digests_of(replay.cluster()) == run.recorded());
+  CHECK(digests_of(simulation.cluster()) == run.recorded());
+}
+
 // A rule of each kind in turn, with what it needs.
 std::vector<std::string> engines_of_all_rules() {
   std::vector<std::string> engines;
@@ -128,15 +144,17 @@ TEST_CASE("every rule makes the decisions of a live run again, replayed and simu
   for (const std::string& engine : engines_of_all_rules()) {
     CAPTURE(engine);
     const LiveRun run("rules", scenario_text(engine, "  slo: {ttft: 20ms, tpot: 5ms}\n"));
-    CHECK(run.tally.records.size() == 48);
-    JournalReplay replay(run);
-    const RecordedRun record = run.record();
-    RecordedSimulation simulation(run.scenario(), record);
-    const DecisionComparison comparison = first_difference(replay.decisions(), simulation.decisions());
-    INFO(to_text(comparison, "live", "simulated"));
-    CHECK_FALSE(comparison.first.has_value());
-    CHECK(digests_of(replay.cluster()) == run.recorded());
-    CHECK(digests_of(simulation.cluster()) == run.recorded());
+    check_parity(run);
+  }
+}
+
+TEST_CASE("every preset runs live, its journal replays, and the simulator decides the same") {
+  for (const std::string& name : Registry<Preset>::instance().names()) {
+    CAPTURE(name);
+    std::string text = scenario_text("preset: " + name);
+    const std::string budget = "max_num_batched_tokens: 128";  // too few where prompts go in whole
+    text.replace(text.find(budget), budget.size(), "max_num_batched_tokens: 256");
+    check_parity(LiveRun("preset", text));
   }
 }
 

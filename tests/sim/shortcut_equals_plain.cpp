@@ -1,4 +1,5 @@
 // If this fails, the decode shortcut changes results: the fast simulation would no longer be the plain one.
+#include "tests/sim/draw.h"
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
@@ -6,20 +7,6 @@ using namespace servetwin;
 using namespace servetwin::test;
 
 namespace {
-
-// A small deterministic generator for test scenarios; the values have no meaning of their own.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : state_(seed * 2654435761U + 1) {}
-  std::int64_t below(std::int64_t n) {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(n));
-  }
-  bool chance(std::int64_t percent) { return below(100) < percent; }
-
- private:
-  std::uint64_t state_;
-};
 
 struct Scenario {
   std::vector<WorkloadItem> items;
@@ -60,6 +47,8 @@ Scenario random_scenario(std::uint64_t seed) {
   if (draw.chance(30)) s.config.graph_sizes = {1, 2, 4, 8, 16, 24};
   if (draw.chance(30)) s.names = RuleNames{"priority", "running_first", "optimistic", "least_important"};
   if (draw.chance(15)) s.names.admission = "conservative";
+  const std::vector<std::string> batches = Registry<BatchRule>::instance().names();
+  if (draw.chance(60)) s.names.batch = batches[static_cast<std::size_t>(draw.below(std::ssize(batches)))];
   if (draw.chance(30)) s.replicas = 1 + static_cast<int>(draw.below(4));
   const char* routers[] = {"round_robin", "least_outstanding", "late_binding"};
   s.router = routers[draw.below(3)];

@@ -1,4 +1,5 @@
-// The victim with the fewest outputs, of equals the longest prompt (SGLang's retraction).
+// SGLang's retraction: who has given fewest outputs goes first, of these the longest prompt, of these the
+// last admitted; and once somebody goes, until the others have room for some steps.
 #include <tuple>
 
 #include "engine/base/registry.h"
@@ -10,27 +11,35 @@ namespace {
 class FewestOutputs final : public VictimRule {
  public:
   struct Params {
+    std::int64_t steps_ahead = 20;
+
     template <class Visitor>
-    void fields(Visitor& /*v*/) {}
+    void fields(Visitor& v) {
+      v("steps_ahead", steps_ahead, "Tokens that each of the remaining shall have room for.",
+        Range{0, 10'000});
+    }
   };
-  explicit FewestOutputs(const Params& /*params*/) {}
+  explicit FewestOutputs(const Params& params) : params_(params) {}
 
   std::size_t pick(const std::vector<RunningView>& running) const override {
-    std::size_t best = 0;
+    std::size_t victim = 0;
     for (std::size_t i = 1; i < running.size(); ++i) {
-      if (rank(running[i]) <= rank(running[best])) best = i;  // of equals the one admitted last
+      if (rank(running[i]) <= rank(running[victim])) victim = i;
     }
-    return best;
+    return victim;
   }
+  Tokens room_each() const override { return Tokens{params_.steps_ahead}; }
 
  private:
-  static std::tuple<std::int64_t, std::int64_t> rank(const RunningView& view) {
-    return {view.outputs.value, -view.request->prompt.value};
+  static std::tuple<Tokens, Tokens> rank(const RunningView& view) {
+    return {view.outputs, Tokens{0} - view.request->prompt};
   }
+
+  Params params_;
 };
 
-const Registered<VictimRule, FewestOutputs> kFewestOutputs{"fewest_outputs",
-                                                           "Fewest outputs, then longest prompt (SGLang)."};
+const Registered<VictimRule, FewestOutputs> kFewestOutputs{
+    "fewest_outputs", "Fewest outputs, then the longest prompt, until the others have room (SGLang)."};
 
 }  // namespace
 }  // namespace servetwin

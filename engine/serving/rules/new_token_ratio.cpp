@@ -1,8 +1,7 @@
-// SGLang's admission: running requests are expected to use a share of the outputs they may still have, and
-// who enters now all of its own. The share decays while nothing goes wrong and rises again after a
-// preemption.
+// SGLang's estimate: those that run will take a share of what they may still take. The share falls with every
+// step of decoders alone, and starts anew after a retraction (from how far the remaining ones were) and when
+// nobody runs.
 #include <algorithm>
-#include <map>
 
 #include "engine/base/registry.h"
 #include "engine/serving/rules.h"
@@ -10,93 +9,52 @@
 namespace servetwin {
 namespace {
 
-class NewTokenRatio final : public AdmissionRule, public RuleListener {
+class NewTokenRatio final : public AdmissionRule {
  public:
   struct Params {
     double initial = 0.7;
-    double least = 0.14;
+    double lowest = 0.098;
     std::int64_t decay_steps = 600;
-    Tokens clip{4096};
+    std::int64_t retract_steps = 20;
 
     template <class Visitor>
     void fields(Visitor& v) {
-      v("initial", initial, "Share of the outputs left that running requests are expected to use.",
-        Range{0.0, 1.0});
-      v("least", least, "What it decays to, as a share of `initial`.", Range{0.0, 1.0});
-      v("decay_steps", decay_steps, "Decode steps from the one to the other.", Range{1, 1000000});
-      v("clip", clip, "Outputs counted of one request at most.", Range{1, 1000000000});
+      const Range share{0.0, 1.0};
+      v("initial", initial, "Share of their remaining max_tokens that running requests are taken to use.",
+        share);
+      v("lowest", lowest, "What the share falls to.", share);
+      v("decay_steps", decay_steps, "Steps of decoders alone until it is the lowest.", Range{1, 1'000'000});
+      v("retract_steps", retract_steps, "Steps ahead that a retraction makes room for.", Range{0, 10'000});
     }
   };
-  explicit NewTokenRatio(const Params& params) : params_(params), ratio_(params.initial) {}
+  explicit NewTokenRatio(const Params& params) : params_(params) {}
 
-  RuleListener* listener() override { return this; }
-
-  std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
-    const double size = static_cast<double>(config.block_size.value);
-    double tokens = size * static_cast<double>(view.free.value - view.need_sequence.value);
-    for (const auto& [id, one] : running_) {
-      const double share = one.entered == view.now ? 1.0 : ratio_;
-      tokens -= share * static_cast<double>(counted(one.most - one.outputs));
-    }
-    const std::int64_t own = view.request->max_tokens.value;
-    if (view.running > 0 && static_cast<double>(counted(own)) > tokens) return HeldReason::kWatermark;
-    return view.need_chunk > view.free ? std::optional{HeldReason::kKvAllocation} : std::nullopt;
-  }
-
-  void on_admitted(const RequestSpec& request, Tokens /*hit*/, bool /*again*/, Time now) override {
-    Running& one = running_[request.id];
-    one.most = request.max_tokens.value;
-    one.outputs = outputs_of_victims_.count(request.id) > 0 ? outputs_of_victims_[request.id] : 0;
-    one.entered = now;
-  }
-  void on_output(const RequestSpec& request, Time now) override {
-    const auto found = running_.find(request.id);
-    if (found == running_.end()) {
-      ++outputs_of_victims_[request.id];
-    } else {
-      ++found->second.outputs;
-    }
-    if (now == last_step_) return;
-    last_step_ = now;
-    const double end = params_.initial * params_.least;
-    ratio_ = std::max(end, ratio_ - (params_.initial - end) / static_cast<double>(params_.decay_steps));
-  }
-  void on_preempted(const RequestSpec& request, Time /*now*/) override {
-    outputs_of_victims_[request.id] = running_[request.id].outputs;
-    running_.erase(request.id);
-    double decoded = 0;
-    double most = 0;
-    for (const auto& [id, one] : running_) {
-      decoded += static_cast<double>(one.outputs + kAhead);
-      most += static_cast<double>(one.most);
-    }
-    if (most > 0) ratio_ = std::min(1.0, decoded / most);
-  }
-  void on_left(const RequestSpec& request) override {
-    running_.erase(request.id);
-    outputs_of_victims_.erase(request.id);
+  std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& /*config*/) const override {
+    if (view.running == 0) return std::nullopt;
+    const Blocks others = view.promised - view.promised_now;
+    const Blocks expected{
+        static_cast<std::int64_t>(ratio(view.pressure) * static_cast<double>(others.value))};
+    // The estimate changes while nobody leaves.
+    if (view.need_completion + expected + view.promised_now >= view.free) return HeldReason::kWatermark;
+    return std::nullopt;
   }
 
  private:
-  static constexpr std::int64_t kAhead = 20;  // decode steps that a preemption makes room for
-
-  struct Running {
-    std::int64_t most = 0;
-    std::int64_t outputs = 0;
-    Time entered = kTimeZero;
-  };
-
-  std::int64_t counted(std::int64_t outputs) const { return std::min(outputs, params_.clip.value); }
+  double ratio(const PressureHistory& history) const {
+    double share = params_.initial;
+    if (history.asked > 0) {
+      const auto given = static_cast<double>(history.outputs + params_.retract_steps * history.remaining);
+      share = std::min(1.0, given / static_cast<double>(history.asked));
+    }
+    const double step = (params_.initial - params_.lowest) / static_cast<double>(params_.decay_steps);
+    return std::max(params_.lowest, share - step * static_cast<double>(history.decodes));
+  }
 
   Params params_;
-  double ratio_;
-  std::map<RequestId, Running> running_;
-  std::map<RequestId, std::int64_t> outputs_of_victims_;
-  Time last_step_ = kTimeNever;
 };
 
 const Registered<AdmissionRule, NewTokenRatio> kNewTokenRatio{
-    "new_token_ratio", "Admit by an expected share of the outputs that running ones may have (SGLang)."};
+    "new_token_ratio", "Admit while running requests would fit if they used a decaying share (SGLang)."};
 
 }  // namespace
 }  // namespace servetwin
