@@ -1,4 +1,5 @@
-// Follows the step builder's scans backwards from what they left behind.
+// Who is held is what the step builder left behind; why the waiting wait follows its scan backwards.
+// backwards.
 #include "cli/held_requests.h"
 
 #include <algorithm>
@@ -24,39 +25,13 @@ std::set<RequestId> requests_with(const StepPlan& plan, PlanAction action) {
   return found;
 }
 
-// Whoever runs and has no row: not looked at any more once the budget was used up or a request had to give
-// way itself, else for a reason of its own.
+// Whoever runs and has no row, as the plan's loop left it.
 std::vector<HeldRequest> held_running(const Cluster& cluster, const StepPlan& plan) {
-  const ReplicaCore& core = cluster.at(plan.replica).state();
-  const std::set<RequestId> admitted = requests_with(plan, PlanAction::kAdmit);
-  std::set<RequestId> scheduled;
-  std::int64_t used = 0;
-  for (const StepRow& row : plan.rows) {
-    scheduled.insert(row.request);
-    if (admitted.count(row.request) == 0) used += row.tokens.value;
-  }
-  const bool phases = plan.held[static_cast<std::size_t>(HeldReason::kPhase)] > 0;
-  const bool used_up = used == core.config.max_num_batched_tokens.value && !phases;
   std::vector<HeldRequest> held;
-  std::size_t after_last_row = 0;
-  for (const Slot slot : core.running) {
+  for (const auto& [slot, reason] : cluster.at(plan.replica).holds()) {
     const RequestState& state = cluster.requests()[slot];
-    if (scheduled.count(state.spec.id) > 0) {
-      if (admitted.count(state.spec.id) == 0) after_last_row = held.size();
-      continue;
-    }
-    const HeldReason still = phases && state.decoding ? HeldReason::kPhase : HeldReason::kInFlight;
-    const HeldReason own = state.window_closed ? HeldReason::kClientWindow : still;
-    held.push_back({state.spec.id, true, own});
+    if (state.phase == Phase::kRunning) held.push_back({state.spec.id, true, reason});
   }
-  std::size_t passed_over = used_up ? held.size() - after_last_row : 0;
-  HeldReason why = HeldReason::kTokenBudget;
-  if (!requests_with(plan, PlanAction::kPreempt).empty() && !used_up) {
-    why = HeldReason::kKvAllocation;
-    passed_over = static_cast<std::size_t>(plan.held[static_cast<std::size_t>(why)]);
-  }
-  CHECK_INVARIANT(passed_over <= held.size(), passed_over, held.size());
-  for (std::size_t i = held.size() - passed_over; i < held.size(); ++i) held[i].reason = why;
   return held;
 }
 
@@ -177,6 +152,7 @@ std::string because(HeldReason reason, const StepPlan& plan, const EngineConfig&
     case HeldReason::kClientWindow:
     case HeldReason::kInFlight:
     case HeldReason::kPaused:
+    case HeldReason::kPhase:
       break;
   }
   return "";

@@ -26,7 +26,10 @@ void StepBuilder::prefill_alone() {
       phase_.merged = false;
     }
   }
-  if (preempted_) refusal = HeldReason::kPreempted;
+  if (preempted_) {
+    refusal = HeldReason::kPreempted;
+    r_.kv_refused = false;
+  }
   count_waiting(refusal);
 }
 

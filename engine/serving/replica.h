@@ -49,6 +49,8 @@ class Replica {
   const StepPlan& plan() const { return s_.plan; }
   // Whether the last plan took KV back from somebody.
   bool plan_preempted() const { return builder_->preempted(); }
+  // See StepBuilder::holds().
+  const std::vector<std::pair<Slot, HeldReason>>& holds() const { return builder_->holds(); }
   bool may_plan() const { return static_cast<int>(s_.in_flight.size()) < s_.config.in_flight.depth; }
   bool idle() const { return s_.in_flight.empty(); }
   bool has_work() const { return s_.num_running() + s_.num_waiting() > 0; }

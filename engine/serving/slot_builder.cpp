@@ -41,7 +41,10 @@ bool SlotBuilder::build(Time now) {
     refusal = assign();
     generate();
     const bool short_of_tokens = run_prompts();
-    if (preempted_) refusal = HeldReason::kPreempted;
+    if (preempted_) {
+      refusal = HeldReason::kPreempted;
+      r_.kv_refused = false;
+    }
     if (short_of_tokens && !refusal.has_value()) refusal = HeldReason::kTokenBudget;
   }
   for (const Slot slot : looked_at_) {

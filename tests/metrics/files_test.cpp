@@ -222,6 +222,7 @@ TEST_CASE("steps.csv has a row a step with when it ended and what the plan held 
   StepsCsv csv(path, 1);
   StepPlan plan = plan_at(5, 2, 1, 30);
   plan.shape = shape_of(2, 0);
+  plan.shape.padding_tokens = 1;
   plan.held[static_cast<std::size_t>(HeldReason::kKvGate)] = 1;
   csv.on_plan(plan_at(5, 0, 1, 0));
   csv.on_plan(plan);
@@ -229,7 +230,7 @@ TEST_CASE("steps.csv has a row a step with when it ended and what the plan held 
   csv.commit();
   const auto lines = lines_of(content_of(path));
   REQUIRE(lines.size() == 2);
-  CHECK(lines[1] == "0,1,5000000,9000000,2,2,2,0,0,0,0,0,0,0,2,1,30,70,0,0,1,0,0,0,0,0,0,0,0");
+  CHECK(lines[1] == "0,1,5000000,9000000,2,2,2,0,0,0,0,0,0,0,1,2,1,30,70,0,0,1,0,0,0,0,0,0,0,0,0");
   CHECK(split_csv_line(lines[0]).size() == split_csv_line(lines[1]).size());
 }
 

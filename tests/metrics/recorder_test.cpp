@@ -116,6 +116,14 @@ TEST_CASE("padding is what the captured size adds, and only with a graph") {
   CHECK(recorder.replicas()[0].graph_steps == 1);
 }
 
+TEST_CASE("the padding of a static batch is padding without a graph too") {
+  Recorder recorder(RecorderOptions{});
+  StepShape padded = shape_of(5, 0);
+  padded.padding_tokens = 2;
+  recorder.on_step_done(ReplicaId{0}, StepId{1}, padded, ms_time(0), ms_time(10));
+  CHECK(recorder.replicas()[0].padding_tokens == 2);
+}
+
 TEST_CASE("held requests are attributed, and nothing is held once everybody has left") {
   Recorder recorder(RecorderOptions{});
   play_small_run(recorder);
