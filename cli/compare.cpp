@@ -118,21 +118,9 @@ class Compare final : public Verb {
       return static_cast<ExitCode>(128 + stop_signal());
     }
     if (fail_on_.empty()) return ExitCode::kOk;
-    ExitCode code = ExitCode::kOk;
-    for (const ComparedRunFacts& run : outcome.runs) {
-      if (!run.stalled) continue;
-      code = ExitCode::kVerdictFailed;
-      terminal.err(fmt::format("verdict: {}: stalled with seed {}\n", run.variant, run.seed));
-    }
-    for (const Regression& one : regressions(*outcome.result)) {
-      code = ExitCode::kVerdictFailed;
-      const MeasureInfo& info = measures()[one.measure];
-      const Estimate& estimate = *outcome.result->estimate(one.variant, one.measure);
-      terminal.err(fmt::format("verdict: {}: {} {} (interval {})\n",
-                               outcome.result->variants[one.variant].name, info.label,
-                               change_text(estimate, info), interval_text(estimate, info)));
-    }
-    return code;
+    const std::vector<std::string> reasons = reasons_to_fail(outcome);
+    for (const std::string& reason : reasons) terminal.err("verdict: " + reason + '\n');
+    return reasons.empty() ? ExitCode::kOk : ExitCode::kVerdictFailed;
   }
 
   std::vector<std::string> words_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/comparison_run.h"
 
@@ -13,6 +14,9 @@ std::string verdict_sentence(const ComparisonOutcome& outcome);
 
 // Judged measures, groups and causes in aligned columns, and what the figures do not say.
 std::string comparison_table(const ComparisonOutcome& outcome);
+
+// Runs that stalled, and regressions() with their sizes: a line each, without its end.
+std::vector<std::string> reasons_to_fail(const ComparisonOutcome& outcome);
 
 inline constexpr int kComparisonSchemaVersion = 1;
 // docs/compare.md describes both. Equal comparisons give equal bytes.

@@ -219,6 +219,21 @@ std::string interval_text(const Estimate& estimate, const MeasureInfo& measure) 
          signed_number(estimate.interval->high / unit);
 }
 
+std::vector<std::string> reasons_to_fail(const ComparisonOutcome& outcome) {
+  std::vector<std::string> reasons;
+  for (const ComparedRunFacts& run : outcome.runs) {
+    if (run.stalled) reasons.push_back(fmt::format("{}: stalled with seed {}", run.variant, run.seed));
+  }
+  if (!outcome.result) return reasons;
+  for (const Regression& one : regressions(*outcome.result)) {
+    const MeasureInfo& info = measures()[one.measure];
+    const Estimate& estimate = *outcome.result->estimate(one.variant, one.measure);
+    reasons.push_back(fmt::format("{}: {} {} (interval {})", outcome.result->variants[one.variant].name,
+                                  info.label, change_text(estimate, info), interval_text(estimate, info)));
+  }
+  return reasons;
+}
+
 std::string verdict_sentence(const ComparisonOutcome& outcome) {
   if (!outcome.result)
     return "stopped before every variant of a seed was simulated: there is nothing to compare";
