@@ -16,7 +16,7 @@
 namespace servetwin {
 namespace {
 
-bool is_folder(const std::string& word) {
+bool names_folder(const std::string& word) {
   std::error_code failed;
   return std::filesystem::is_directory(word, failed);
 }
@@ -69,7 +69,7 @@ class Compare final : public Verb {
 
  private:
   ComparisonOutcome compare(Terminal& terminal) {
-    const auto folders = std::count_if(words_.begin(), words_.end(), is_folder);
+    const auto folders = std::count_if(words_.begin(), words_.end(), names_folder);
     if (folders > 0) return compare_finished(static_cast<std::size_t>(folders));
     const ComparisonPlan plan = plan_comparison(words_, overrides_);
     require_seeds(plan.seeds.size(), fewest_seeds(plan.options.confidence, plan.claims()));

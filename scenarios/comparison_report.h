@@ -23,6 +23,8 @@ inline constexpr int kComparisonSchemaVersion = 1;
 std::string comparison_json(const ComparisonOutcome& outcome);
 std::string comparison_csv(const ComparisonOutcome& outcome);
 
+// "20.4 %".
+std::string percent_text(double part);
 // A value with its unit, three significant digits: "25.3 s", "91.2 %", "1,234".
 std::string value_text(double value, const MeasureInfo& measure);
 // The change with its sign, "-20.4 %" or "+11.1 points", and its interval in the same unit, "-21.8 to -18.9".
