@@ -16,7 +16,7 @@
 namespace servetwin {
 namespace {
 
-bool is_folder(const std::string& word) {
+bool names_folder(const std::string& word) {
   std::error_code failed;
   return std::filesystem::is_directory(word, failed);
 }
@@ -69,7 +69,7 @@ class Compare final : public Verb {
 
  private:
   ComparisonOutcome compare(Terminal& terminal) {
-    const auto folders = std::count_if(words_.begin(), words_.end(), is_folder);
+    const auto folders = std::count_if(words_.begin(), words_.end(), names_folder);
     if (folders > 0) return compare_finished(static_cast<std::size_t>(folders));
     const ComparisonPlan plan = plan_comparison(words_, overrides_);
     require_seeds(plan.seeds.size(), fewest_seeds(plan.options.confidence, plan.claims()));
@@ -118,21 +118,9 @@ class Compare final : public Verb {
       return static_cast<ExitCode>(128 + stop_signal());
     }
     if (fail_on_.empty()) return ExitCode::kOk;
-    ExitCode code = ExitCode::kOk;
-    for (const ComparedRunFacts& run : outcome.runs) {
-      if (!run.stalled) continue;
-      code = ExitCode::kVerdictFailed;
-      terminal.err(fmt::format("verdict: {}: stalled with seed {}\n", run.variant, run.seed));
-    }
-    for (const Regression& one : regressions(*outcome.result)) {
-      code = ExitCode::kVerdictFailed;
-      const MeasureInfo& info = measures()[one.measure];
-      const Estimate& estimate = *outcome.result->estimate(one.variant, one.measure);
-      terminal.err(fmt::format("verdict: {}: {} {} (interval {})\n",
-                               outcome.result->variants[one.variant].name, info.label,
-                               change_text(estimate, info), interval_text(estimate, info)));
-    }
-    return code;
+    const std::vector<std::string> reasons = reasons_to_fail(outcome);
+    for (const std::string& reason : reasons) terminal.err("verdict: " + reason + '\n');
+    return reasons.empty() ? ExitCode::kOk : ExitCode::kVerdictFailed;
   }
 
   std::vector<std::string> words_;

@@ -16,26 +16,26 @@
 namespace servetwin {
 namespace {
 
-using Json = nlohmann::json;
+using SummaryJson = nlohmann::json;
 using Pointer = nlohmann::json::json_pointer;
 
-constexpr const char* kRemedy = "name the folder that `servetwin simulate --out` wrote";
+constexpr const char* kFolderRemedy = "name the folder that `servetwin simulate --out` wrote";
 
 [[noreturn]] void refuse(const char* code, SourcePlace place, std::string message, std::string remedy) {
   throw ConfigError(Problem{code, std::move(place), "", std::move(message), std::move(remedy)});
 }
 
-std::optional<double> number(const Json& json, const std::string& pointer) {
+std::optional<double> number(const SummaryJson& json, const std::string& pointer) {
   const Pointer at(pointer);
   return json.contains(at) && json[at].is_number() ? std::optional(json[at].get<double>()) : std::nullopt;
 }
 
-std::string text(const Json& json, const char* pointer) {
+std::string text(const SummaryJson& json, const char* pointer) {
   const Pointer at(pointer);
   return json.contains(at) && json[at].is_string() ? json[at].get<std::string>() : "";
 }
 
-Measured figures_of(const Json& json, const std::string& outcomes) {
+Measured figures_of(const SummaryJson& json, const std::string& outcomes) {
   Measured out{};
   const auto put = [&](RunMeasure m, const std::string& pointer) {
     out[index_of(m)] = number(json, pointer);
@@ -52,7 +52,7 @@ Measured figures_of(const Json& json, const std::string& outcomes) {
   return out;
 }
 
-Slo slo_of(const Json& json) {
+Slo slo_of(const SummaryJson& json) {
   const auto limit = [&](const char* pointer) -> std::optional<Duration> {
     const auto ms = number(json, pointer);
     return ms ? std::optional(Duration{std::llround(*ms * 1e6)}) : std::nullopt;
@@ -60,7 +60,7 @@ Slo slo_of(const Json& json) {
   return {limit("/slo/ttft_ms"), limit("/slo/tpot_ms"), limit("/slo/itl_ms"), limit("/slo/e2e_ms")};
 }
 
-RunFigures figures_of_run(const Json& json) {
+RunFigures figures_of_run(const SummaryJson& json) {
   RunFigures figures;
   figures.all = figures_of(json, "/requests");
   const auto put = [&](RunMeasure m, const char* pointer) {
@@ -76,13 +76,13 @@ RunFigures figures_of_run(const Json& json) {
   const auto swapped_in = number(json, "/kv_cache/swapped_in_blocks");
   if (swapped_out && swapped_in)
     figures.all[index_of(RunMeasure::kSwappedBlocks)] = *swapped_out + *swapped_in;
-  for (const Json& one : json.value("classes", Json::array())) {
+  for (const SummaryJson& one : json.value("classes", SummaryJson::array())) {
     figures.classes.push_back(figures_of(one, "/requests"));
     figures.slos.push_back(slo_of(one));
   }
   const Pointer limits("/limits/by_limit");
   if (!json.contains(limits)) return figures;
-  for (const Json& one : json[limits]) {
+  for (const SummaryJson& one : json[limits]) {
     figures.held.emplace_back(text(one, "/name"), number(one, "/request_seconds").value_or(0));
   }
   return figures;
@@ -124,7 +124,7 @@ class CsvRow {
     return value ? std::optional(Duration{*value}) : std::nullopt;
   }
   [[noreturn]] void fail(const std::string& message) const {
-    refuse("CFG302", SourcePlace{file_, static_cast<int>(line_), 0}, message, kRemedy);
+    refuse("CFG302", SourcePlace{file_, static_cast<int>(line_), 0}, message, kFolderRemedy);
   }
 
  private:
@@ -178,12 +178,13 @@ RequestRow row_of(const CsvRow& csv, std::vector<std::string>& classes) {
   return row;
 }
 
-RunRows rows_of(const std::string& file, const Json& summary) {
+RunRows rows_of(const std::string& file, const SummaryJson& summary) {
   RunRows run;
-  for (const Json& one : summary.value("classes", Json::array())) run.classes.push_back(text(one, "/name"));
+  for (const SummaryJson& one : summary.value("classes", SummaryJson::array()))
+    run.classes.push_back(text(one, "/name"));
   LineReader lines(read_file(file), file);
   std::string_view line;
-  if (!lines.next(line)) refuse("CFG302", SourcePlace{file, 0, 0}, "is empty", kRemedy);
+  if (!lines.next(line)) refuse("CFG302", SourcePlace{file, 0, 0}, "is empty", kFolderRemedy);
   CsvRow csv(file, split_csv_line(line));
   while (lines.next(line)) {
     csv.read(line, lines.line_number());
@@ -194,14 +195,14 @@ RunRows rows_of(const std::string& file, const Json& summary) {
   return run;
 }
 
-std::uint64_t digest_of(const Json& json, const char* pointer) {
+std::uint64_t digest_of(const SummaryJson& json, const char* pointer) {
   const std::string hex = text(json, pointer);
   std::uint64_t digest = 0;
   std::from_chars(hex.data(), hex.data() + hex.size(), digest, 16);
   return digest;
 }
 
-ComparedRunFacts facts_of(const std::string& name, const Json& json) {
+ComparedRunFacts facts_of(const std::string& name, const SummaryJson& json) {
   ComparedRunFacts facts;
   facts.variant = name;
   facts.seed = static_cast<std::int64_t>(number(json, "/provenance/seed").value_or(0));
@@ -214,12 +215,12 @@ ComparedRunFacts facts_of(const std::string& name, const Json& json) {
   return facts;
 }
 
-Json summary_of(const std::string& folder) {
+SummaryJson summary_of(const std::string& folder) {
   const std::string file = (std::filesystem::path(folder) / "summary.json").string();
-  const auto json = Json::parse(read_input(file), nullptr, false);
+  const auto json = SummaryJson::parse(read_input(file), nullptr, false);
   const SourcePlace place{file, 0, 0};
   if (!json.is_object() || !json.contains("state"))
-    refuse("CFG302", place, "is no summary of a run", kRemedy);
+    refuse("CFG302", place, "is no summary of a run", kFolderRemedy);
   if (text(json, "/state") != "complete") {
     refuse("CMP004", place, "tells of a run that is " + text(json, "/state"),
            "compare runs that are complete");
@@ -248,7 +249,7 @@ ComparisonOutcome compare_folders(const std::vector<std::string>& folders,
   options.judged = judged_measures(overrides.judge);
   bool has_slo = true;
   for (const std::string& folder : folders) {
-    const Json summary = summary_of(folder);
+    const SummaryJson summary = summary_of(folder);
     const std::string file = (std::filesystem::path(folder) / "requests.csv").string();
     runs.push_back({rows_of(file, summary), figures_of_run(summary)});
     has_slo = has_slo && runs.back().figures.all[index_of(RunMeasure::kGoodShare)].has_value();

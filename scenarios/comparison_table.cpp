@@ -8,8 +8,6 @@
 namespace servetwin {
 namespace {
 
-std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
-
 std::size_t name_width(const ComparisonResult& result) {
   std::size_t width = 20;
   for (const VariantResult& variant : result.variants) width = std::max(width, variant.name.size());
@@ -21,7 +19,7 @@ std::string shares_text(const VariantResult& variant, std::size_t measure) {
   if (measure >= kLatencyMeasures) return "";
   const auto& paired = variant.all().differences[measure / kStatistics];
   if (!paired) return "";
-  return fmt::format("  {:>7} less, {:>7} more", percent(paired->less), percent(paired->more));
+  return fmt::format("  {:>7} less, {:>7} more", percent_text(paired->less), percent_text(paired->more));
 }
 
 std::string measure_block(const ComparisonResult& result, std::size_t measure) {
@@ -59,7 +57,7 @@ std::string groups_block(const ComparisonResult& result) {
     const auto& paired = group.differences[static_cast<std::size_t>(Latency::kE2e)];
     out += fmt::format("  {:<38} {:>10} {:>14} {:>20}  {:>7} less, {:>7} more\n", group.label,
                        format_grouped(static_cast<std::int64_t>(group.pairs)), change_text(*one, info),
-                       interval_text(*one, info), percent(paired->less), percent(paired->more));
+                       interval_text(*one, info), percent_text(paired->less), percent_text(paired->more));
   }
   return out;
 }

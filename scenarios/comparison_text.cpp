@@ -27,8 +27,6 @@ std::string milliseconds(double ms) {
   return fmt::format("{:.3g} ms", ms);
 }
 
-std::string percent(double part) { return fmt::format("{:.1f} %", part * 100); }
-
 std::string names_text(const ComparisonResult& result, const std::vector<std::size_t>& variants) {
   std::vector<std::string> names;
   for (const std::size_t v : variants) names.push_back(result.variants[v].name);
@@ -68,8 +66,8 @@ std::string for_whom_text(const VariantResult& variant) {
   std::string text;
   const std::size_t e2e = static_cast<std::size_t>(Latency::kE2e);
   if (const auto& paired = variant.all().differences[e2e]) {
-    text =
-        fmt::format("{} of the requests end earlier, {} later", percent(paired->less), percent(paired->more));
+    text = fmt::format("{} of the requests end earlier, {} later", percent_text(paired->less),
+                       percent_text(paired->more));
   }
   std::vector<std::string> losers;
   for (std::size_t g = 1; g < variant.groups.size(); ++g) {
@@ -198,9 +196,11 @@ std::string others_text(const ComparisonResult& result) {
 
 }  // namespace
 
+std::string percent_text(double part) { return fmt::format("{:.1f} %", part * 100); }
+
 std::string value_text(double value, const MeasureInfo& measure) {
   if (measure.unit == "ms") return milliseconds(value);
-  if (measure.unit == "share") return percent(value);
+  if (measure.unit == "share") return percent_text(value);
   if (measure.unit == "index") return fmt::format("{:.3f}", value);
   if (!measure.unit.empty()) return fmt::format("{:.4g} {}", value, measure.unit);
   return std::fabs(value) < 100 ? fmt::format("{:.3g}", value) : format_grouped(std::llround(value));
@@ -217,6 +217,21 @@ std::string interval_text(const Estimate& estimate, const MeasureInfo& measure) 
   const double unit = magnitude_unit(estimate, measure);
   return signed_number(estimate.interval->low / unit) + " to " +
          signed_number(estimate.interval->high / unit);
+}
+
+std::vector<std::string> reasons_to_fail(const ComparisonOutcome& outcome) {
+  std::vector<std::string> reasons;
+  for (const ComparedRunFacts& run : outcome.runs) {
+    if (run.stalled) reasons.push_back(fmt::format("{}: stalled with seed {}", run.variant, run.seed));
+  }
+  if (!outcome.result) return reasons;
+  for (const Regression& one : regressions(*outcome.result)) {
+    const MeasureInfo& info = measures()[one.measure];
+    const Estimate& estimate = *outcome.result->estimate(one.variant, one.measure);
+    reasons.push_back(fmt::format("{}: {} {} (interval {})", outcome.result->variants[one.variant].name,
+                                  info.label, change_text(estimate, info), interval_text(estimate, info)));
+  }
+  return reasons;
 }
 
 std::string verdict_sentence(const ComparisonOutcome& outcome) {

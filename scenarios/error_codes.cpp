@@ -137,19 +137,6 @@ const std::vector<ErrorPage> kPages = {
      "A run that was stopped or stalled has requests that never ended; only complete runs can be compared "
      "from their files.",
      "servetwin simulate quickstart --out runs/second"},
-    {"PLG001", "Not a plug-in",
-     "The file of --plugin cannot be read, or does not hold the mark of a plug-in of this program, which "
-     "servetwin_add_plugin() of its CMake package puts there.",
-     "servetwin_add_plugin(my_rules my_rules.cpp)"},
-    {"PLG002", "Plug-in of another version",
-     "The plug-in was compiled against other headers than this program. It is not loaded: what it "
-     "believes of the program's data would be wrong. Compile it against the headers installed with the "
-     "program.",
-     "cmake -S my_rules -B build -DCMAKE_PREFIX_PATH=/usr/local && cmake --build build"},
-    {"PLG003", "Plug-in does not load",
-     "The system's loader refuses the file, usually for a symbol that the program does not have, or the "
-     "plug-in registers a name that is taken.",
-     "nm -uC my_rules.so | grep servetwin"},
     {"JRN001", "Not a journal",
      "The file does not begin with the whole header of a journal, as servetwin writes it.",
      "servetwin replay runs/chat/journal.jsonl.zst"},
@@ -256,6 +243,19 @@ const std::vector<ErrorPage> kPages = {
     {"MDL022", "Model file changed while in use",
      "The file has become another one since it was opened. What was computed with it is worth nothing.",
      "serve from a folder that nothing writes to"},
+    {"PLG001", "Not a plug-in",
+     "The file of --plugin cannot be read, or does not hold the mark of a plug-in of this program, which "
+     "servetwin_add_plugin() of its CMake package puts there.",
+     "servetwin_add_plugin(my_rules my_rules.cpp)"},
+    {"PLG002", "Plug-in of another version",
+     "The plug-in was compiled against other headers than this program. It is not loaded: what it "
+     "believes of the program's data would be wrong. Compile it against the headers installed with the "
+     "program.",
+     "cmake -S my_rules -B build -DCMAKE_PREFIX_PATH=/usr/local && cmake --build build"},
+    {"PLG003", "Plug-in does not load",
+     "The system's loader refuses the file, usually for a symbol that the program does not have, or the "
+     "plug-in registers a name that is taken.",
+     "nm -uC my_rules.so | grep servetwin"},
     {"TRC001", "Trace cannot be read",
      "The trace is missing, a directory, or no regular file. Relative names are looked for beside the "
      "scenario.",

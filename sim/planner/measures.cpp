@@ -133,9 +133,10 @@ void add_lengths(std::vector<Group>& groups,
     const std::int64_t above = i == 0 ? -1 : bounds[i - 1];
     const bool is_last = i == bounds.size();
     const std::int64_t to = is_last ? std::numeric_limits<std::int64_t>::max() : bounds[i];
-    const std::string range = i == 0    ? "of up to " + format_grouped(to)
-                              : is_last ? "over " + format_grouped(above)
-                                        : "of " + format_grouped(above + 1) + " to " + format_grouped(to);
+    std::string range = "of " + format_grouped(above + 1) + " to " + format_grouped(to);
+    if (i > 0 && above + 1 == to) range = "of " + format_grouped(to);
+    if (i == 0) range = "of up to " + format_grouped(to);
+    if (is_last) range = "over " + format_grouped(above);
     groups.push_back(
         {what + " q" + std::to_string(i + 1), what + "s " + range + " tokens",
          [=](const RequestRow& row) { return (row.*length).value > above && (row.*length).value <= to; }});

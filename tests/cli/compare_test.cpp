@@ -89,6 +89,27 @@ TEST_CASE("--fail-on regression is exit code 1 when a variant is shown to be wor
   CHECK(ground.run("$S compare c.yaml --fail-on slo").code == 2);
 }
 
+TEST_CASE("a variant in which nothing can go on is told of, and is a regression") {
+  const Playground ground;
+  write_comparison(ground);
+  const std::string stalled =
+      "$S compare c.yaml --set engine.max_num_seqs=4 --set engine.num_blocks=40 --set "
+      "workload.lengths.input=16 "
+      "--set workload.lengths.output=700 --set workload.arrivals.rate=1/s";
+  const Outcome outcome = ground.run(stalled);
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.out, "Stalled in some run, its requests never end: "));
+  CHECK(ground.run(stalled + " --fail-on regression").code == 1);
+}
+
+TEST_CASE("the answer of a small comparison is this text, whatever the locale") {
+  const Playground ground;
+  write_comparison(ground);
+  const std::string golden = ground.run("cat '" SERVETWIN_SOURCE_DIR "/tests/cli/compare_answer.txt'").out;
+  CHECK(ground.run("$S compare c.yaml").out == golden);
+  CHECK(ground.run("LC_ALL=de_DE.UTF-8 TERM=xterm $S compare c.yaml --threads 1").out == golden);
+}
+
 TEST_CASE("finished runs are compared from their files as the scenarios themselves are") {
   const Playground ground;
   write_tiny(ground);
