@@ -134,7 +134,9 @@ bool SlotBuilder::run_prompts() {
   for (const Place& place : places_) {
     if (!place.busy || table_[place.slot].spec.id != place.text.id) continue;
     RequestState& state = table_[place.slot];
-    if (state.decoding || preempted_ || (state.phase == Phase::kWaiting && state.blocked_as)) continue;
+    const bool waits = state.phase == Phase::kWaiting;
+    const bool looked_at = std::count(looked_at_.begin(), looked_at_.end(), place.slot) > 0;
+    if (state.decoding || preempted_ || (waits && (state.blocked_as || !looked_at))) continue;
     if (budget_ == 0) {
       short_of_tokens = true;
       if (state.phase == Phase::kRunning) hold(place.slot, HeldReason::kTokenBudget);

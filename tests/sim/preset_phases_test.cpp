@@ -133,3 +133,24 @@ TEST_CASE("llama.cpp chooses the idle slot with the most similar text, and reuse
   CHECK(lines == Lines{"0:10", "0:1", "0:1", "1:10", "1:1", "1:1", "2:8", "2:1", "2:1", "3:1", "3:1", "3:1",
                        "4:1 5:10", "4:1 5:1", "4:1 5:1"});
 }
+
+TEST_CASE("who outgrows the pool in llama.cpp's slots waits visibly, and enters no more") {
+  EngineConfig engine = preset_engine("llama-cpp");
+  engine.max_model_len = Tokens{64};
+  engine.num_blocks = Blocks{1 + 12};
+  HandBackend backend;
+  Collect ends;
+  const RuleNames names = rules_of("llama-cpp");
+  Cluster cluster({{engine}, 0}, [&] { return make_rules(names); },
+                  Registry<Router>::instance().make("round_robin", ConfigNode{}), {&ends});
+  RequestSpec spec;
+  spec.id = RequestId{0};
+  spec.prompt = Tokens{10};
+  spec.max_tokens = Tokens{20};
+  cluster.add_request(spec);
+  backend.add(kTimeZero, Arrived{spec.id});
+  serve(cluster, backend);
+  const std::vector<StalledRequest> stalled = cluster.stalled(10);
+  REQUIRE(stalled.size() == 1);
+  CHECK(stalled[0].request == spec.id);
+}
