@@ -31,6 +31,7 @@ RequestSpec any_request() {
   request.waits_for = static_cast<WaitsFor>(between(0, 31));
   request.session = SessionId{arbitrary<std::uint32_t>()};
   request.cache_salt = arbitrary<std::uint64_t>();
+  request.told_outputs = *rc::gen::inRange(0, 1 << 20);
   request.continues_content = arbitrary<bool>();
   const auto streams = arbitrary<std::vector<std::uint64_t>>();
   for (const std::uint64_t stream : streams) request.content.push_back({stream, Tokens{between(1, 4096)}});
@@ -100,8 +101,8 @@ bool same(const Event& a, const Event& b) {
 bool same(const RequestSpec& a, const RequestSpec& b) {
   const auto key = [](const RequestSpec& r) {
     return std::tuple{
-        r.id,     r.arrival, r.prompt,    r.max_tokens, r.priority,   r.traffic_class,    r.stat_group,
-        r.tenant, r.adapter, r.waits_for, r.session,    r.cache_salt, r.continues_content};
+        r.id,     r.arrival, r.prompt,    r.max_tokens, r.priority,   r.traffic_class,     r.stat_group,
+        r.tenant, r.adapter, r.waits_for, r.session,    r.cache_salt, r.continues_content, r.told_outputs};
   };
   return key(a) == key(b) &&
          std::equal(a.content.begin(), a.content.end(), b.content.begin(), b.content.end(),
