@@ -1,6 +1,6 @@
 # series.awk: draws a column of steps.csv over time, each column of the picture the mean over the steps
-# planned in it. -v y=NAME chooses the column, -v until=S and -v top=N fix the axes.
-BEGIN { FS = ","; width = 72; height = 8 }
+# planned in it. -v y=NAME chooses the column, -v until=S, -v top=N and -v height=ROWS fix the axes.
+BEGIN { FS = ","; width = 72; if (!height) height = 4 }
 NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
 { time[NR] = $at["planned_ns"] / 1e9; value[NR] = $at[y]; end = $at["end_ns"] / 1e9 }
 END {
