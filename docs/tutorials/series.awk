@@ -1,5 +1,6 @@
-# series.awk: draws a column of steps.csv over time, or with -v y=step_ms the steps' durations. A column of the
-# picture is the mean over the steps planned in it; -v longest=1: the maximum. -v until=S, top=N, height=ROWS.
+# series.awk: draws a column of steps.csv over time, or with -v y=step_ms the steps' durations. A column of
+# the picture is the mean over the steps planned in it; -v longest=1: the maximum. -v until=S, top=N,
+# height=ROWS.
 BEGIN { FS = ","; width = 72; if (!height) height = 4 }
 NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
 {

@@ -12,12 +12,17 @@ NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
 }
 END {
   for (i = 2; i <= known; ++i)
-    for (j = i; j > 1 && keys[j] < keys[j - 1]; --j) { swap = keys[j]; keys[j] = keys[j - 1]; keys[j - 1] = swap }
+    for (j = i; j > 1 && keys[j] < keys[j - 1]; --j) {
+      swap = keys[j]
+      keys[j] = keys[j - 1]
+      keys[j - 1] = swap
+    }
   for (i = 1; i <= known; ++i) {
     key = keys[i]
     mean = sum[key] / count[key]
     bar = ""
     while ((length(bar) + 0.5) * scale < mean) bar = bar "#"
-    printf "%-12s %-17s %3d requests, mean %5.2f s, longest %5.2f s %s\n", name, key, count[key], mean, most[key], bar
+    printf "%-12s %-17s %3d requests, mean %5.2f s, longest %5.2f s %s\n", \
+      name, key, count[key], mean, most[key], bar
   }
 }

@@ -16,7 +16,7 @@ cd "$source/docs/tutorials" || exit 1
 
 passed=0
 failed=0
-# check WHERE COMMAND EXPECTED: trailing blanks count for nothing. A line "$ NAME=..." holds for the lines below.
+# check WHERE COMMAND EXPECTED: trailing blanks count for nothing. A line "$ NAME=..." holds for those below.
 check() {
   local printed status=0
   if [[ $2 =~ ^[A-Z]+= ]]; then
