@@ -72,6 +72,7 @@ class Compare final : public Verb {
     const auto folders = std::count_if(words_.begin(), words_.end(), names_folder);
     if (folders > 0) return compare_finished(static_cast<std::size_t>(folders));
     const ComparisonPlan plan = plan_comparison(words_, overrides_);
+    for (const std::string& note : plan.notes) terminal.err("note: " + note + '\n');
     require_seeds(plan.seeds.size(), fewest_seeds(plan.options.confidence, plan.claims()));
     ComparisonRunOptions options;
     options.threads = threads();
@@ -87,10 +88,10 @@ class Compare final : public Verb {
 
   ComparisonOutcome compare_finished(std::size_t folders) const {
     if (folders != words_.size() || folders < 2 || !overrides_.vary.empty() || !overrides_.set.empty() ||
-        !overrides_.seeds.empty()) {
+        !overrides_.seeds.empty() || !threads_.empty()) {
       throw UsageError(
           "servetwin compare: finished runs are compared as they are: name two or more folders, without "
-          "scenarios, --set, --vary and --seeds");
+          "scenarios, --set, --vary, --seeds and --threads");
     }
     require_seeds(1, fewest_seeds(JudgeOptions{}.confidence));
     return compare_folders(words_, overrides_);

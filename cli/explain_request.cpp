@@ -6,7 +6,9 @@
 #include "cli/explain.h"
 #include "cli/request_story.h"
 #include "cli/rerun.h"
+#include "engine/base/registry.h"
 #include "engine/base/text.h"
+#include "engine/serving/rules.h"
 
 namespace servetwin {
 namespace {
@@ -51,14 +53,21 @@ std::string stretch_text(const StoryStretch& stretch) {
          fmt::format("{:<14} {}{}{}\n", steps, stretch.what, detail.empty() ? "" : ": ", detail);
 }
 
+// Which rules decided; some forms of steps decide themselves who enters.
+std::string scheduled_text(const EngineSpec& engine) {
+  const auto* form = Registry<StepForm>::instance().find(engine.rules.step);
+  const std::string start =
+      fmt::format("scheduled as {} does: {} waiting order", engine.preset, engine.rules.waiting_order);
+  if (form != nullptr && !form->make(ConfigNode{}, {})->asks_rules())
+    return start + fmt::format(", steps of {}\n", engine.rules.step);
+  return start + fmt::format(", {} admission, {} victims\n", engine.rules.admission, engine.rules.victim);
+}
+
 void print_life(const RequestStory& story, const Scenario& scenario, Terminal& terminal) {
   const RequestSpec& spec = *story.spec();
-  const EngineSpec& engine = scenario.spec().engine;
   terminal.out(fmt::format("request {}: prompt {}, at most {} tokens asked for\n", raw(spec.id),
                            spec.prompt.value, spec.max_tokens.value));
-  terminal.out(fmt::format("scheduled as {} does: {} waiting order, {} admission, {} victims\n",
-                           engine.preset, engine.rules.waiting_order, engine.rules.admission,
-                           engine.rules.victim));
+  terminal.out(scheduled_text(scenario.spec().engine));
   terminal.out(at(spec.arrival) + "arrived\n");
   if (story.replica() != kNoReplica)
     terminal.out(at(story.routed()) + fmt::format("to replica {}\n", raw(story.replica())));

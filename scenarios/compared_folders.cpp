@@ -182,6 +182,9 @@ RunRows rows_of(const std::string& file, const SummaryJson& summary) {
   RunRows run;
   for (const SummaryJson& one : summary.value("classes", SummaryJson::array()))
     run.classes.push_back(text(one, "/name"));
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed))
+    refuse("CFG302", SourcePlace{file, 0, 0}, "is not there", kFolderRemedy);
   LineReader lines(read_file(file), file);
   std::string_view line;
   if (!lines.next(line)) refuse("CFG302", SourcePlace{file, 0, 0}, "is empty", kFolderRemedy);
@@ -189,6 +192,12 @@ RunRows rows_of(const std::string& file, const SummaryJson& summary) {
   while (lines.next(line)) {
     csv.read(line, lines.line_number());
     run.rows.push_back(row_of(csv, run.classes));
+  }
+  const auto expected = number(summary, "/requests/injected");
+  if (expected && *expected != static_cast<double>(run.rows.size())) {
+    refuse("CFG302", SourcePlace{file, 0, 0},
+           "has " + std::to_string(run.rows.size()) + " requests, and summary.json another number",
+           kFolderRemedy);
   }
   std::sort(run.rows.begin(), run.rows.end(),
             [](const RequestRow& a, const RequestRow& b) { return a.key() < b.key(); });
@@ -205,18 +214,23 @@ std::uint64_t digest_of(const SummaryJson& json, const char* pointer) {
 ComparedRunFacts facts_of(const std::string& name, const SummaryJson& json) {
   ComparedRunFacts facts;
   facts.variant = name;
-  facts.seed = static_cast<std::int64_t>(number(json, "/provenance/seed").value_or(0));
+  const Pointer seed("/provenance/seed");
+  if (json.contains(seed) && json[seed].is_number_unsigned()) facts.seed = json[seed].get<std::int64_t>();
   facts.scenario_hash = text(json, "/provenance/scenario_sha256");
   facts.decisions_digest = digest_of(json, "/digests/decisions");
   facts.timeline_digest = digest_of(json, "/digests/timeline");
   facts.cost_model = text(json, "/provenance/cost_model");
   const Pointer evidence("/provenance/evidence");
-  if (json.contains(evidence) && !json[evidence].empty()) facts.evidence = json[evidence].begin().key();
+  if (json.contains(evidence) && json[evidence].is_object() && !json[evidence].empty())
+    facts.evidence = json[evidence].begin().key();
   return facts;
 }
 
 SummaryJson summary_of(const std::string& folder) {
   const std::string file = (std::filesystem::path(folder) / "summary.json").string();
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed))
+    refuse("CFG302", SourcePlace{file, 0, 0}, "is not there", kFolderRemedy);
   const auto json = SummaryJson::parse(read_input(file), nullptr, false);
   const SourcePlace place{file, 0, 0};
   if (!json.is_object() || !json.contains("state"))

@@ -39,6 +39,10 @@ std::vector<std::int64_t> read_seeds(const ConfigNode& node, std::int64_t first)
   std::vector<std::int64_t> seeds;
   if (!node.is_list()) {
     const std::int64_t count = number(node, 1, kMostSeeds);
+    if (first > std::numeric_limits<std::int64_t>::max() - count) {
+      refuse(kCodeBadValue, node, "seeds counted from " + std::to_string(first) + " pass the largest",
+             "give a list of seeds, or a smaller seed");
+    }
     for (std::int64_t i = 0; i < count; ++i) seeds.push_back(first + i);
     return seeds;
   }
@@ -63,6 +67,13 @@ void lay_map(ConfigNode& root, const ConfigNode& set) {
   for (const auto& [key, value] : set.entries) lay_value(root, path_from_root(key), value);
 }
 
+// Every variant runs with each of the seeds, so one of its own would be overwritten.
+void refuse_seed(const std::string& key, const ConfigNode& node) {
+  if (path_from_root(key) != "spec.seed") return;
+  refuse(kCodeInconsistent, node, "all variants run with the same seeds",
+         "give seeds: [1, 2], or --seeds 1,2");
+}
+
 // The file's name alone where no other word has the same.
 std::string short_name(const std::vector<std::string>& words, std::size_t index) {
   const auto stem = [](const std::string& word) { return std::filesystem::path(word).stem().string(); };
@@ -70,7 +81,7 @@ std::string short_name(const std::vector<std::string>& words, std::size_t index)
   return std::count_if(words.begin(), words.end(), same) == 1 ? stem(words[index]) : words[index];
 }
 
-std::size_t judged_measure(const ConfigNode& node, const std::string& name) {
+void add_judged(std::vector<std::size_t>& judged, const ConfigNode& node, const std::string& name) {
   std::vector<std::string> names;
   for (const MeasureInfo& m : measures()) {
     if (m.better != Better::kNeither) names.push_back(m.name);
@@ -78,7 +89,10 @@ std::size_t judged_measure(const ConfigNode& node, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw ConfigError(unknown_name_problem(node, name, names));
   }
-  return *find_measure(name);
+  const std::size_t measure = *find_measure(name);
+  if (std::find(judged.begin(), judged.end(), measure) != judged.end())
+    refuse(kCodeInconsistent, node, name + " stands twice", "name each measure once");
+  judged.push_back(measure);
 }
 
 class Planner {
@@ -121,7 +135,7 @@ class Planner {
 
   void read_judged(const ComparisonSpec& spec, const ConfigNode& node) {
     for (std::size_t i = 0; i < spec.judge.size(); ++i) {
-      plan_.options.judged.push_back(judged_measure(node.find("judge")->items[i], spec.judge[i]));
+      add_judged(plan_.options.judged, node.find("judge")->items[i], spec.judge[i]);
     }
   }
 
@@ -134,6 +148,7 @@ class Planner {
     lay_map(variant.root, document.spec.set);
     set_base(variant);
     if (one.preset) lay_value(variant.root, "spec.engine.preset", *node.find("preset"));
+    for (const auto& entry : one.set.entries) refuse_seed(entry.first, *node.find("set"));
     lay_map(variant.root, one.set);
     add(std::move(variant), *node.find("name"));
   }
@@ -167,6 +182,9 @@ class Planner {
     for (const std::string& vary : overrides_.vary) made = varied(made, vary);
     for (ComparedScenario& one : made) {
       const auto same = [&](const ComparedScenario& other) { return other.name == one.name; };
+      const auto breaks = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+      if (one.name.empty() || std::any_of(one.name.begin(), one.name.end(), breaks))
+        refuse(kCodeBadValue, name, "is empty, or no single line", "give the variant a short name");
       if (std::any_of(plan_.variants.begin(), plan_.variants.end(), same)) {
         refuse(kCodeInconsistent, name, "two variants are called " + one.name, "give each a name of its own");
       }
@@ -189,6 +207,12 @@ class Planner {
       throw ConfigError(Problem{"CFG018", SourcePlace{option, 0, 0}, "", "names no key with values",
                                 "write --vary engine.max_num_seqs=64,128"});
     }
+    ConfigNode place;
+    place.place.file = option;
+    refuse_seed(key, place);
+    const auto same = [&](const std::string& other) { return other.substr(0, other.find('=')) == key; };
+    if (std::count_if(overrides_.vary.begin(), overrides_.vary.end(), same) > 1)
+      refuse(kCodeInconsistent, place, key + " is varied twice", "give all its values at once");
     std::vector<ComparedScenario> made;
     for (const ComparedScenario& one : from) {
       for (ConfigNode value : values.items) {
@@ -198,6 +222,7 @@ class Planner {
         lay_value(variant.root, path_from_root(key), value);
         std::string text = write_yaml(value);
         text.pop_back();
+        std::replace(text.begin(), text.end(), '\n', ' ');
         const bool is_first = overrides_.vary.front() == vary;
         variant.name = (is_first ? name_before(one.name) : one.name + ' ') + key + '=' + text;
         made.push_back(std::move(variant));
@@ -241,11 +266,15 @@ class Planner {
     };
     bool has_slo = true;
     std::int64_t first_seed = 0;
+    std::vector<std::pair<Blocks, Tokens>> pools;
     for (std::size_t v = 0; v < plan_.variants.size(); ++v) {
       const Scenario scenario = resolve(plan_.variants[v]);
       has_slo = has_slo && gives_slo(scenario);
       if (v == plan_.baseline) first_seed = scenario.spec().seed;
+      if (!scenario.memory)
+        pools.emplace_back(scenario.num_blocks(), scenario.spec().engine.config.block_size);
     }
+    note_pools(pools);
     if (!overrides_.judge.empty()) plan_.options.judged = judged_measures(overrides_.judge);
     if (plan_.options.judged.empty()) plan_.options.judged = usual_measures(has_slo);
     const std::string& text = overrides_.seeds;
@@ -254,6 +283,17 @@ class Planner {
       plan_.seeds = read_seeds(option_node("--seeds", is_list ? '[' + text + ']' : text), first_seed);
     } else {
       plan_.seeds = read_seeds(seeds.is_null() ? usual_seeds() : seeds, first_seed);
+    }
+  }
+
+  // As many blocks of another size are another memory: engines differ in what a block is.
+  void note_pools(const std::vector<std::pair<Blocks, Tokens>>& pools) {
+    for (const auto& [blocks, size] : pools) {
+      if (blocks != pools.front().first || size == pools.front().second) continue;
+      plan_.notes.push_back(
+          "num_blocks is the same and block_size is not, so variants differ in KV memory; "
+          "memory_fraction would give them the same");
+      return;
     }
   }
 
@@ -293,7 +333,7 @@ std::vector<std::size_t> judged_measures(const std::string& names) {
   std::vector<std::size_t> judged;
   if (names.empty()) return judged;
   for (const ConfigNode& item : option_node("--judge", '[' + names + ']').items) {
-    judged.push_back(judged_measure(item, item.text));
+    add_judged(judged, item, item.text);
   }
   return judged;
 }

@@ -26,6 +26,7 @@ struct ComparisonPlan {
   std::size_t baseline = 0;
   std::vector<std::int64_t> seeds;  // one or more, all different
   JudgeOptions options;
+  std::vector<std::string> notes;  // what else differs than somebody may think, a sentence each
 
   std::size_t claims() const { return (variants.size() - 1) * options.judged.size(); }
 };

@@ -156,7 +156,7 @@ void check_comparable(const ComparedRun& a,
                 fmt::format("was not given the requests of {}: the first that differs is "
                             "request {}, {} {} there and {} here",
                             a_name, raw(mismatch->request), mismatch->field, mismatch->a, mismatch->b),
-                "compare runs of one workload and seed, with the same max_model_len"});
+                "compare runs of one workload and seed, with the same max_model_len and run: window"});
   }
   if (a.figures.slos == b.figures.slos) return;
   throw ConfigError(Problem{"CMP003", SourcePlace{b_name, 0, 0}, "spec.slo",

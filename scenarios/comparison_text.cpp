@@ -66,8 +66,10 @@ std::string for_whom_text(const VariantResult& variant) {
   std::string text;
   const std::size_t e2e = static_cast<std::size_t>(Latency::kE2e);
   if (const auto& paired = variant.all().differences[e2e]) {
-    text = fmt::format("{} of the requests end earlier, {} later", percent_text(paired->less),
-                       percent_text(paired->more));
+    const Estimate* ended = group_estimate(variant.all(), *find_measure("completed_share"));
+    const bool all_ended = ended != nullptr && ended->own >= 1 && ended->base >= 1;
+    text = fmt::format("{} of the requests{} end earlier, {} later", percent_text(paired->less),
+                       all_ended ? "" : " that finish under both", percent_text(paired->more));
   }
   std::vector<std::string> losers;
   for (std::size_t g = 1; g < variant.groups.size(); ++g) {

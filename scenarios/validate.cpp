@@ -165,9 +165,56 @@ class Validator {
     if (rules.predictor != kNoPredictor)
       check_name<Predictor>("spec.engine.rules.predictor", rules.predictor);
     check_name<StepForm>("spec.engine.rules.step", rules.step);
+    check_rule_parameters();
+    check_unasked_rules(rules);
+    if (rules.yield != "never" && is_prefill_alone(rules.batch))
+      add(kCodeInconsistent, "spec.engine.rules.yield", "in steps of " + rules.batch + " nobody gives way",
+          "leave it at never, or choose running_first or decodes_first");
     if (rules.step != "continuous" && rules.yield != "never")
       add("CFG202", "spec.engine.rules.yield", "the steps of " + rules.step + " let nobody give way",
           "leave it at never, or choose a preset whose step is continuous");
+  }
+
+  static bool is_prefill_alone(const std::string& batch) {
+    const auto* rule = Registry<BatchRule>::instance().find(batch);
+    return rule != nullptr && rule->make(ConfigNode{}, {})->composition() == Composition::kPrefillAlone;
+  }
+
+  void check_rule_parameters() {
+    const ConfigNode* given = find_path(root_, "spec.engine.rule_parameters");
+    if (given == nullptr || !given->is_map()) return;
+    std::vector<std::string> known;
+    const auto add_names = [&known](const std::vector<std::string>& names) {
+      known.insert(known.end(), names.begin(), names.end());
+    };
+    add_names(Registry<WaitingOrder>::instance().names());
+    add_names(Registry<BatchRule>::instance().names());
+    add_names(Registry<AdmissionRule>::instance().names());
+    add_names(Registry<VictimRule>::instance().names());
+    add_names(Registry<PressureRule>::instance().names());
+    add_names(Registry<YieldRule>::instance().names());
+    add_names(Registry<Predictor>::instance().names());
+    add_names(Registry<StepForm>::instance().names());
+    for (const auto& [rule, parameters] : given->entries) {
+      if (std::find(known.begin(), known.end(), rule) == known.end())
+        problems_.push_back(unknown_name_problem(parameters, rule, known));
+    }
+  }
+
+  // A rule that somebody chose and that the step's form never asks would be ignored without a word.
+  void check_unasked_rules(const RuleNames& rules) {
+    const auto* form = Registry<StepForm>::instance().find(rules.step);
+    const auto* preset = Registry<Preset>::instance().find(spec_.engine.preset);
+    if (form == nullptr || preset == nullptr) return;
+    if (form->make(ConfigNode{}, {})->asks_rules()) return;
+    const RuleNames usual = preset->make(ConfigNode{}, {})->rules();
+    const auto check = [&](const char* path, const std::string& name, const std::string& of_preset) {
+      if (name == of_preset) return;
+      add(kCodeInconsistent, path, "the steps of " + rules.step + " ask no such rule",
+          "leave it out, or choose a preset whose step is continuous");
+    };
+    check("spec.engine.rules.admission", rules.admission, usual.admission);
+    check("spec.engine.rules.batch", rules.batch, usual.batch);
   }
 
   // The name and the keys; their values are read when the plug-in is made.

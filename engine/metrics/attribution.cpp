@@ -62,8 +62,9 @@ Limit limit_of(HeldReason reason) {
     case HeldReason::kSeqsCap:
       return Limit::kSeqs;
     case HeldReason::kTokenBudget:
-    case HeldReason::kPhase:  // a step has no tokens for both
       return Limit::kTokenBudget;
+    case HeldReason::kPhase:
+      return Limit::kPhase;
     case HeldReason::kKvGate:
     case HeldReason::kWatermark:
     case HeldReason::kKvAllocation:
@@ -92,6 +93,8 @@ const char* to_string(Limit limit) {
       return "max_num_seqs";
     case Limit::kTokenBudget:
       return "token budget";
+    case Limit::kPhase:
+      return "steps of prompts or decoders alone";
     case Limit::kBlocked:
       return "grammar, adapter, remote KV or input";
     case Limit::kClient:

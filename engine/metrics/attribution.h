@@ -52,10 +52,11 @@ enum class Limit : std::uint8_t {
   kInFlight,
   kPaused,
   kRouting,
+  kPhase,
   kMixed
 };
 
-inline constexpr int kNumLimits = 10;
+inline constexpr int kNumLimits = 11;
 
 Limit limit_of(HeldReason reason);
 // For people: "KV memory", "max_num_seqs", "token budget", "none", "mixed", ...

@@ -74,6 +74,7 @@ class CapacityForm final : public StepForm {
   std::unique_ptr<StepBuilder> builder(ReplicaCore& replica) const override {
     return std::make_unique<CapacityScheduler>(replica, Policy::kPolicy, params_);
   }
+  bool asks_rules() const override { return false; }
 
  private:
   Params params_;

@@ -7,7 +7,6 @@ void StepBuilder::prefill_alone() {
   std::optional<HeldReason> refusal = HeldReason::kPaused;
   set_aside_.clear();
   if (!r_.paused) {
-    if (r_.yields) yield_to_waiting();
     phase_.running = r_.num_running();
     refusal = prefill();
     if (r_.plan.shape.tokens > 0) {

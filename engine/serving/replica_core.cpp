@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "engine/base/check.h"
+
 namespace servetwin {
 namespace {
 
@@ -24,6 +26,7 @@ void ReplicaCore::know_rules() {
   }
   changing_order = rules.waiting_order->changing();
   yields = rules.yield != nullptr && rules.yield->may();
+  CHECK_INVARIANT(!yields || rules.batch->composition() != Composition::kPrefillAlone);
   if (yields) config.plain_loop = true;
 }
 

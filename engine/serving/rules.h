@@ -121,6 +121,8 @@ class StepForm {
   virtual std::unique_ptr<StepBuilder> builder(ReplicaCore& replica) const = 0;
   // The decode shortcut does not know this form.
   virtual bool plain_loop() const { return true; }
+  // Whether it asks the admission and batch rules.
+  virtual bool asks_rules() const { return true; }
 };
 
 struct RuleSet {
@@ -131,7 +133,7 @@ struct RuleSet {
   std::unique_ptr<PressureRule> pressure;
   std::unique_ptr<YieldRule> yield;      // null: nobody gives way
   std::unique_ptr<Predictor> predictor;  // null: nobody predicts
-  std::unique_ptr<StepForm> step;  // none: the loop with its rules
+  std::unique_ptr<StepForm> step;        // none: the loop with its rules
 };
 
 }  // namespace servetwin

@@ -78,7 +78,9 @@ std::optional<HeldReason> SlotBuilder::assign() {
         r_.kv_refused = true;
         return HeldReason::kKvGate;  // it grew past the pool
       }
-      if (!take_place(slot)) return HeldReason::kSeqsCap;
+      // Fewer slots than requests may run are all that the pool has contexts for.
+      const bool capped = static_cast<std::int64_t>(places_.size()) == r_.config.max_num_seqs;
+      if (!take_place(slot)) return capped ? HeldReason::kSeqsCap : HeldReason::kKvGate;
     }
     queue->pop();
     looked_at_.push_back(slot);

@@ -106,8 +106,8 @@ class StepBuilder {
   std::vector<Slot> passed_;  // refused in this plan, which went on to those behind
   std::vector<WaitingView> yielding_;
   std::vector<std::size_t> yielding_index_;  // in the running list
-  std::int64_t promised_now_ = 0;  // blocks, to those that entered in this plan
-  PhaseView phase_;                // its history
+  std::int64_t promised_now_ = 0;            // blocks, to those that entered in this plan
+  PhaseView phase_;                          // its history
   PressureHistory pressure_;
   std::int64_t prompt_steps_ = 0;  // steps with prompts; all others are decoders alone
   std::int64_t prompts_at_ = 0;    // decode_steps() at the last step of prompts alone

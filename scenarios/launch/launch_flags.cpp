@@ -14,6 +14,8 @@
 namespace servetwin {
 namespace {
 
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 40;
+
 // -tp and --seed, but not a negative number or a lone dash.
 bool is_flag(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
@@ -65,6 +67,9 @@ class Reader {
     const std::string given = name + (values.empty() ? "" : " " + join(values, " "));
     if (flag == nullptr) {
       out_.reading.unknown.push_back(given);
+    } else if (!takes && !values.empty()) {
+      reject_launch(name + " takes no value",
+                    "leave =" + values.front() + " away, or use the flag's opposite");
     } else if (takes && values.empty()) {
       reject_launch(name + " has no value", "write it as " + name + " VALUE");
     } else {
@@ -137,13 +142,14 @@ std::optional<std::string> count_value(const std::string& value) {
   const std::size_t unit = value.empty() ? std::string::npos : std::string(kUnits).find(value.back());
   if (unit == std::string::npos) {
     const Parsed<std::int64_t> whole = parse_integer(value);
-    if (!whole || *whole.value < 0) reject_launch("is no count", "write a whole number, such as 4096 or 32K");
+    if (!whole || *whole.value < 0 || *whole.value > kMostCounted)
+      reject_launch("is no count", "write a whole number, such as 4096 or 32K");
     return format_number(*whole.value);
   }
   const Parsed<double> number = parse_decimal(value.substr(0, value.size() - 1));
   double scaled = number ? *number.value : -1.0;
   for (std::size_t power = 0; power <= unit % 3; ++power) scaled *= unit < 3 ? 1000.0 : 1024.0;
-  if (scaled < 0.0 || scaled > 1e15 || scaled != std::floor(scaled))
+  if (scaled < 0.0 || scaled > static_cast<double>(kMostCounted) || scaled != std::floor(scaled))
     reject_launch("is no count", "write a whole number, such as 4096 or 32K");
   return format_number(static_cast<std::int64_t>(scaled));
 }

@@ -40,9 +40,8 @@ const std::vector<LaunchFlag> kFlags = {
     {"--enable-lora --enable-expert-parallel -ep --enable-eplb --enable-dbo", kNone, "step times", nullptr},
     {"--lora-modules", kMany, "which requests share blocks, and step times", nullptr},
     {"--max-loras --cpu-offload-gb --kv-cache-memory-bytes", kOne, "memory for KV blocks", nullptr},
-    {"--kv-transfer-config --kv-offloading-size -dcp", kOne, "where KV lies", nullptr},
     {"--compilation-config -O --attention-backend --all2all-backend", kOne, "step times", nullptr},
-    {"--config --hf-overrides --scheduler-cls --stream-interval", kOne,
+    {"--config --hf-overrides --scheduler-cls --kv-transfer-config --stream-interval", kOne,
      "what stands there, which is not read", nullptr},
     {"--host --port --uds --api-key --root-path --uvicorn-log-level --tokenizer --tokenizer-mode --revision "
      "--download-dir --load-format --config-format --chat-template --response-role --ssl-keyfile "
@@ -135,9 +134,10 @@ class VllmServe final : public LaunchMapping {
     const std::int64_t seqs = std::stoll(find(reading, "engine.max_num_seqs")->value);
     LaunchSetting sizes{kSizes, graph_sizes(std::min<std::int64_t>(2 * seqs, 512)), "vLLM's default"};
     if (const auto given = take(reading, kSizes)) {
-      const bool is_largest = given->value.find(',') == std::string::npos;
-      sizes.value = is_largest ? graph_sizes(std::stoll(given->value)) : "[" + given->value + "]";
-      sizes.origin = given->origin;
+      const std::int64_t first = std::stoll(given->value);
+      if (first > 65'536) reject_launch(given->origin + " is too large", "65536 is the largest");
+      const bool is_list = given->value.find(',') != std::string::npos;
+      sizes = {kSizes, is_list ? "[" + given->value + "]" : graph_sizes(first), given->origin};
     }
     if (const auto eager = take(reading, "eager")) sizes = {kSizes, "[]", eager->origin};
     set(reading, sizes);

@@ -210,7 +210,9 @@ Measured figures_of(const ClassReport& c, const Report& report) {
   put(RunMeasure::kItlMean, ms(c.itl.mean));
   put(RunMeasure::kItlP99, ms(c.itl.p99()));
   if (c.has_slo) {
-    put(RunMeasure::kGoodShare, share(c.good, c.judged));
+    // Of a run that can go on no more, those without an end are not good.
+    const bool stalled = report.state == RunState::kStalled;
+    put(RunMeasure::kGoodShare, share(c.good, stalled ? c.outcomes.injected : c.judged));
     put(RunMeasure::kGoodput, report.per_second(c.good));
   }
   put(RunMeasure::kCompletedShare, share(c.outcomes.completed, c.outcomes.injected));

@@ -49,6 +49,7 @@ class Comparer {
 
  private:
   static std::string text(Time t) { return seconds(t); }
+  static std::string text(bool b) { return b ? "yes" : "no"; }
   static std::string text(Tokens t) { return format_number(t.value); }
   static std::string text(TenantId t) { return format_number(std::int64_t{raw(t)}); }
   static const std::string& text(const std::string& t) { return t; }
@@ -65,7 +66,10 @@ std::optional<RowMismatch> first_mismatch(const RunRows& a, const RunRows& b) {
     const RequestRow& x = a.rows[i];
     const RequestRow& y = b.rows[j];
     Comparer fields(x.id);
-    if (comes_by_itself(a, x) && comes_by_itself(b, y)) fields.compare("arrival", x.arrival, y.arrival);
+    if (comes_by_itself(a, x) && comes_by_itself(b, y)) {
+      fields.compare("arrival", x.arrival, y.arrival);
+      fields.compare("measured", x.measured, y.measured);
+    }
     fields.compare("class", class_name(a, x), class_name(b, y));
     fields.compare("tenant", x.tenant, y.tenant);
     fields.compare("prompt_tokens", x.prompt, y.prompt);

@@ -145,7 +145,34 @@ TEST_CASE("runs of other requests are refused, and the first that differs is nam
   CHECK(contains(outcome.err, "request 1, prompt_tokens 200 there and 201 here"));
   CHECK(contains(outcome.err, "[CMP001]"));
   ground.run("cp -r a cut && sed -i '$d' cut/requests.csv");
-  CHECK(contains(ground.run("$S compare a cut").err, "arrival"));
+  CHECK(contains(ground.run("$S compare a cut").err, "requests, and summary.json another number"));
+}
+
+TEST_CASE("a run's folder that was changed is refused, or read as far as it makes sense") {
+  const Playground ground;
+  write_tiny(ground);
+  CHECK(ground.run("$S simulate tiny.yaml --out a && cp -r a b").code == 0);
+  nlohmann::json summary = nlohmann::json::parse(ground.read("b/summary.json"));
+  summary["provenance"]["evidence"] = 5;
+  summary["provenance"]["seed"] = 1e300;
+  ground.write("b/summary.json", summary.dump());
+  CHECK(ground.run("$S compare a b").code == 0);
+  ground.run("rm b/requests.csv && mkdir c");
+  for (const char* folder : {"b", "c"}) {
+    const Outcome outcome = ground.run(std::string("$S compare a ") + folder);
+    CHECK(outcome.code == 2);
+    CHECK(contains(outcome.err, "is not there"));
+    CHECK(contains(outcome.err, "[CFG302]"));
+  }
+  CHECK(ground.run("$S compare a a --threads 1").code == 2);
+}
+
+TEST_CASE("variants that measure other requests of the same run are refused") {
+  const Playground ground;
+  write_tiny(ground);
+  const Outcome outcome = ground.run("$S compare tiny.yaml --vary run.warmup=0s,4ms --seeds 1");
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "measured yes there and no here"));
 }
 
 TEST_CASE("what is no complete run, or no sensible command line, is exit code 2") {

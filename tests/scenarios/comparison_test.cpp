@@ -124,6 +124,12 @@ TEST_CASE("each fault of a comparison file is named at its place") {
   CHECK(problem_in(base + "  baseline: c\n" + kTwo) == "CFG107 6:13 spec.baseline");
   CHECK(problem_in(base + "  judge: [ttft.p98]\n" + kTwo) == "CFG107 6:11 spec.judge[0]");
   CHECK(problem_in(base + "  judge: [kv_usage]\n" + kTwo) == "CFG107 6:11 spec.judge[0]");
+  CHECK(problem_in(base + "  judge: [ttft.p99, ttft.p99]\n" + kTwo) == "CFG106 6:21 spec.judge[1]");
+  CHECK(problem_in(base + "  variants: [{name: a}, {name: \"b\\nc\"}]\n") ==
+        "CFG103 6:32 spec.variants[1].name");
+  CHECK(problem_in(base + kTwo + "    - {name: d, set: {seed: 3}}\n") == "CFG106 9:22 spec.variants[2].set");
+  CHECK(problem_in(base + "  set: {seed: 9223372036854775806}\n  seeds: 3\n" + kTwo) ==
+        "CFG103 7:10 spec.seeds");
   CHECK(problem_in(base + "  confidence: 1\n" + kTwo) == "CFG104 6:15 spec.confidence");
   CHECK(problem_in(base + kTwo + "    - {name: d, set: 3}\n") == "CFG102 9:22 spec.variants[2].set");
   CHECK(problem_in(base + kTwo + "    - {name: d, set: {a..b: 3}}\n") ==
@@ -160,6 +166,16 @@ TEST_CASE("the command line makes variants of scenarios, of values and of their 
         2);
 }
 
+TEST_CASE("as many blocks of another size are said to be another memory") {
+  ComparisonOverrides overrides;
+  overrides.set = {"workload.duration=10s"};
+  overrides.vary = {"engine.block_size=16,32"};
+  CHECK(plan_comparison({"preemption"}, overrides).notes.size() == 1);
+  CHECK(plan_comparison({"quickstart"}, overrides).notes.empty());
+  overrides.vary = {"engine.num_blocks=900,1200"};
+  CHECK(plan_comparison({"preemption"}, overrides).notes.empty());
+}
+
 TEST_CASE("a command line that compares nothing is refused") {
   const auto code = [](const std::vector<std::string>& words, const ComparisonOverrides& overrides) {
     try {
@@ -176,6 +192,10 @@ TEST_CASE("a command line that compares nothing is refused") {
     vary.vary = {bad};
     CHECK(code({"quickstart"}, vary) == "CFG018");
   }
+  vary.vary = {"seed=1,2"};
+  CHECK(code({"quickstart"}, vary) == "CFG106");
+  vary.vary = {"engine.watermark=0,0.05", "engine.watermark=0.1"};
+  CHECK(code({"quickstart"}, vary) == "CFG106");
   ComparisonOverrides baseline;
   baseline.baseline = "quickstar";
   CHECK(code({"quickstart", "preemption"}, baseline) == "CFG107");
@@ -188,7 +208,7 @@ TEST_CASE("a comparison is no scenario, and says which verb takes it") {
   CHECK(is_comparison("policies"));
   CHECK_FALSE(is_comparison("quickstart"));
   CHECK_FALSE(is_comparison("nothing"));
-  CHECK(shipped_comparisons() == std::vector<std::string>{"policies"});
+  CHECK(shipped_comparisons() == std::vector<std::string>{"engines", "policies"});
   try {
     load_scenario("policies");
     FAIL("accepted");

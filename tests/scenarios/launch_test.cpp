@@ -113,6 +113,9 @@ TEST_CASE("a command that makes no sense is refused with its place and a remedy"
   refused("vllm serve m --max-num-seqs", "--max-num-seqs has no value");
   refused("vllm serve m --max-num-seqs many", "--max-num-seqs many: is no count");
   refused("vllm serve m --max-num-seqs 1.0001K", "is no count");
+  refused("vllm serve m --max-num-seqs 9223372036854775807", "is no count");
+  refused("vllm serve m --cuda-graph-sizes 20000000000", "is too large");
+  refused("vllm serve m --enforce-eager=false", "--enforce-eager takes no value");
   refused("vllm serve m --gpu-memory-utilization 1.5", "is no share");
   refused("vllm serve m --kv-cache-dtype turbo", "is no known number format");
   refused("vllm serve m --scheduling-policy lottery", "--scheduling-policy lottery is no policy");

@@ -41,6 +41,29 @@ TEST_CASE("a scenario's rule that lacks a predictor, an objective or an estimato
   CHECK(refusal({"engine.rules.yield=allways"}).find("spec.engine.rules.yield") != std::string::npos);
 }
 
+TEST_CASE("what a scenario says of rules and nobody asks is refused, not ignored") {
+  CHECK(refusal({"engine.rule_parameters={strf: {max_wait: 1s}}"}).find("strf") != std::string::npos);
+  CHECK(refusal({"engine.rule_parameters={srtf: {max_wait: 1s}}"}).empty());
+  CHECK(refusal({"engine.preset=tgi", "engine.rules.yield=by_order"}).find("nobody gives way") !=
+        std::string::npos);
+  for (const char* preset : {"trtllm-max-utilization", "llama-cpp"}) {
+    const std::string engine = std::string("engine.preset=") + preset;
+    CHECK(refusal({engine}).empty());
+    CHECK(refusal({engine, "engine.rules.admission=conservative"}).find("ask no such rule") !=
+          std::string::npos);
+    CHECK(refusal({engine, "engine.rules.yield=by_order"}).find("let nobody give way") != std::string::npos);
+  }
+}
+
+TEST_CASE("a scenario of any preset reads back from what is written of it") {
+  for (const std::string& preset : Registry<Preset>::instance().names()) {
+    CAPTURE(preset);
+    const Scenario scenario = load_scenario("quickstart", {{"engine.preset=" + preset}, {}});
+    const Scenario again = parse_scenario(write_scenario(scenario), "again.yaml");
+    CHECK(scenario_hash(scenario) == scenario_hash(again));
+  }
+}
+
 TEST_CASE("rules that estimate step times take them from the scenario's cost model") {
   const RunResult laxity = run_with({"slo.ttft=1s", "engine.rules.waiting_order=least_laxity"});
   CHECK(laxity.report.measured.outcomes.injected > 100);

@@ -13,6 +13,7 @@ class Slots final : public StepForm {
   std::unique_ptr<StepBuilder> builder(ReplicaCore& replica) const override {
     return std::make_unique<SlotBuilder>(replica, params_);
   }
+  bool asks_rules() const override { return false; }
 
  private:
   Params params_;
