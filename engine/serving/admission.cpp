@@ -258,6 +258,7 @@ void StepBuilder::put_back_set_aside() {
     state.set_aside = true;
     r_.skipped.push_front(set_aside_[i], state);
   }
+  set_aside_.clear();  // a plan may put back twice: after yielding, and at its end
 }
 
 // Time behind a refused head is charged until one becomes the head oneself.

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/registry.h"
+#include "engine/serving/preset.h"
 #include "scenarios/assemble.h"
 #include "scenarios/run.h"
 #include "tests/support/catch.h"
