@@ -24,6 +24,13 @@ class Aged {
     return std::tuple{a.request->arrival, a.request->id} < std::tuple{b.request->arrival, b.request->id};
   }
 
+  // By age where that decides, else the smaller rank first.
+  template <class Rank>
+  bool before(const WaitingView& a, const WaitingView& b, Rank rank) const {
+    const std::optional<bool> decided = decides(a, b);
+    return decided.has_value() ? *decided : rank(a) < rank(b);
+  }
+
  private:
   Duration max_wait_;
 };

@@ -30,8 +30,7 @@ class Lpm final : public WaitingOrder {
   void on_plan(Time /*now*/, std::int64_t waiting) override { looks_ = waiting <= params_.fcfs_above; }
 
   bool before(const WaitingView& a, const WaitingView& b) const override {
-    const std::optional<bool> decided = aged_.decides(a, b);
-    return decided.has_value() ? *decided : rank(a) < rank(b);
+    return aged_.before(a, b, [this](const WaitingView& view) { return rank(view); });
   }
 
  private:

@@ -25,8 +25,7 @@ class Sjf final : public WaitingOrder {
   std::optional<Duration> starvation_bound() const override { return aged_.bound(); }
 
   bool before(const WaitingView& a, const WaitingView& b) const override {
-    const std::optional<bool> decided = aged_.decides(a, b);
-    return decided.has_value() ? *decided : rank(a) < rank(b);
+    return aged_.before(a, b, [this](const WaitingView& view) { return rank(view); });
   }
 
  private:
