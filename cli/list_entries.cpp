@@ -85,6 +85,7 @@ const std::vector<ListSection>& list_sections() {
       {"measures", compared_measures},
       {"models", models},
       {"devices", [] { return named(known_devices()); }},
+      {"engines", [] { return named(known_engine_sets()); }},
       {"presets", [] { return plug_ins<Preset>(); }},
       {"rules", rules},
       {"routers", [] { return plug_ins<Router>(); }},

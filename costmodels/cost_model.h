@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,16 +75,21 @@ struct StepInput {
 };
 
 // A pure-decode step's time as a closed form in the summed context: duration_from_ns(base_ns + slope_ns *
-// context). step_time() of such a shape must give exactly that.
+// context). step_time() of such a shape must give exactly that for contexts from `from` to below `until`.
 struct ContextLine {
   double base_ns = 0;
   double slope_ns = 0;
-  double host_ns =
-      0;  // the part of base_ns that is OpClass::kHost: what overlaps where steps are prepared ahead
+  double host_ns = 0;  // the part of base_ns that is OpClass::kHost: it overlaps where steps are prepared ahead
+  double from = 0;
+  double until = std::numeric_limits<double>::infinity();
+
+  bool holds(double context) const { return context >= from && context < until; }
 };
 
 struct ModelSpec;   // engine/models/spec.h
 struct DeviceSpec;  // costmodels/device_spec.h
+struct EngineSet;   // costmodels/engine_set.h
+struct OperatorProfile;  // costmodels/operator_profile.h
 
 // How far steps can grow in the engine that is priced; 0: not stated.
 struct StepLimits {
@@ -103,6 +109,8 @@ struct CostContext {
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
   std::string folder;  // where relative file names in parameters start; empty: the working directory
+  const EngineSet* engine = nullptr;            // of the parameter `engine`, where it names one
+  const OperatorProfile* operators = nullptr;   // of the device, its own or borrowed
 };
 
 // Pure: the same input gives the same cost.
@@ -118,6 +126,7 @@ class CostModel {
   // Whether times belong to certain steps, so that a shape alone has none.
   virtual bool keyed_by_step() const { return false; }
   // Present when the time of a pure-decode step with these sequence counts depends on decode_context alone.
+  // The line holds for the shape's own context and around it.
   virtual std::optional<ContextLine> decode_line(const StepShape& /*shape*/) const { return std::nullopt; }
   // Worst evidence among what the model uses.
   virtual Evidence evidence() const = 0;

@@ -10,28 +10,42 @@
 namespace servetwin {
 namespace {
 
-constexpr const char* kFolder = "costmodels/devices";
+constexpr const char* kDevices = "costmodels/devices";
+constexpr const char* kEngines = "costmodels/engines";
 
-}  // namespace
-
-std::vector<std::string> known_devices() {
+// Names of the files of a catalogue folder, sorted.
+std::vector<std::string> known_in(const char* catalogue) {
   std::set<std::string> names;
   for (const std::string& folder : data_folders()) {
     std::error_code failed;
     for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(folder) / kFolder, failed)) {
+         std::filesystem::directory_iterator(std::filesystem::path(folder) / catalogue, failed)) {
       if (entry.path().extension() == ".yaml") names.insert(entry.path().stem().string());
     }
   }
   return {names.begin(), names.end()};
 }
 
-DeviceSpec find_device(const std::string& name_or_file) {
+// Of a name of the catalogue, or of a file when it is written as a path or ends in .yaml.
+ConfigNode find_in(const char* catalogue, const std::string& name_or_file) {
   const std::filesystem::path path(name_or_file);
-  if (path.has_parent_path() || path.extension() == ".yaml") return device_from(load_yaml_file(name_or_file));
-  const auto file = find_data_file(data_folders(), std::string(kFolder) + '/' + name_or_file + ".yaml");
-  if (!file) throw ConfigError(unknown_name_problem(ConfigNode{}, name_or_file, known_devices()));
-  return device_from(load_yaml_file(*file));
+  if (path.has_parent_path() || path.extension() == ".yaml") return load_yaml_file(name_or_file);
+  const auto file = find_data_file(data_folders(), std::string(catalogue) + '/' + name_or_file + ".yaml");
+  if (!file) throw ConfigError(unknown_name_problem(ConfigNode{}, name_or_file, known_in(catalogue)));
+  return load_yaml_file(*file);
+}
+
+}  // namespace
+
+std::vector<std::string> known_devices() { return known_in(kDevices); }
+std::vector<std::string> known_engine_sets() { return known_in(kEngines); }
+
+DeviceSpec find_device(const std::string& name_or_file) {
+  return device_from(find_in(kDevices, name_or_file));
+}
+
+EngineSet find_engine_set(const std::string& name_or_file) {
+  return read_params<EngineSet>(find_in(kEngines, name_or_file));
 }
 
 MemoryRequest memory_request(const Scenario& scenario) {

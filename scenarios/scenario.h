@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "costmodels/device_spec.h"
+#include "costmodels/engine_set.h"
 #include "costmodels/memory_model.h"
 #include "engine/base/config_node.h"
 #include "engine/models/spec.h"
@@ -26,6 +27,7 @@ struct Scenario {
   WorkloadSpec workload;
   ModelSpec model;
   DeviceSpec device;
+  std::optional<EngineSet> engine_set;  // that the cost model names
   std::optional<KvMemory> memory;  // where the capacity is given as a memory_fraction
   ConfigNode resolved;             // every value with its origin, defaults filled in
   std::string source;              // the file it was read from

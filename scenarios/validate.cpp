@@ -41,6 +41,9 @@ class Validator {
         is_sound("spec.model") && collect("spec.model", [&] { scenario_.model = named_model(spec_.model); });
     const bool has_device = is_sound("spec.device") &&
                             collect("spec.device", [&] { scenario_.device = find_device(spec_.device); });
+    const ConfigNode* engine = find_path(root_, "spec.cost.engine");
+    if (engine != nullptr && engine->is_scalar())
+      collect("spec.cost.engine", [&] { scenario_.engine_set = find_engine_set(engine->text); });
     if (has_model) check_model();
     if (has_model && has_device && problems_.empty()) plan_memory();
   }

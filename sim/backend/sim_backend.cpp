@@ -162,7 +162,9 @@ Duration SimBackend::PerReplica::device_time(double total_ns, double host_ns) co
 Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
   const StepShape& shape = plan.shape;
   if (!shape.pure_decode()) return full_duration(replica, plan);
-  if (replica.line_sequences != shape.decode_sequences || replica.line_graph != shape.graph_size) {
+  const auto context = static_cast<double>(shape.decode_context);
+  if (replica.line_sequences != shape.decode_sequences || replica.line_graph != shape.graph_size ||
+      !replica.line.holds(context)) {
     const std::optional<ContextLine> line = cost(plan.replica).decode_line(shape);
     replica.has_line = line.has_value();
     replica.line = line.value_or(ContextLine{});
@@ -170,7 +172,6 @@ Duration SimBackend::duration(PerReplica& replica, const StepPlan& plan) {
     replica.line_graph = shape.graph_size;
   }
   if (!replica.has_line) return full_duration(replica, plan);
-  const double context = static_cast<double>(shape.decode_context);
   return replica.device_time(replica.line.base_ns + replica.line.slope_ns * context, replica.line.host_ns);
 }
 

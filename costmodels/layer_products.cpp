@@ -1,0 +1,88 @@
+// Queries, keys and values are one product, as are gate and up: engines fuse them.
+#include "costmodels/layer_products.h"
+
+#include <algorithm>
+
+#include "engine/base/units.h"
+
+namespace servetwin {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+void add_attention(const ModelSpec& m, double ranks, std::vector<LayerProduct>& products) {
+  const double layers = real(m.layers);
+  const double hidden = real(m.hidden);
+  const double queries = real(m.heads) / ranks * real(m.head_dim);
+  const double keys = std::max(1.0, real(m.kv_heads) / ranks) * real(m.head_dim);
+  products.push_back({queries + 2.0 * keys, hidden, layers, true, true});
+  products.push_back({hidden, queries, layers, true, true});
+}
+
+// The absorbed form: keys' and values' up-projections move to queries and outputs, where they cost the same
+// a token.
+void add_latent_attention(const ModelSpec& m, double ranks, std::vector<LayerProduct>& products) {
+  const double layers = real(m.layers);
+  const double hidden = real(m.hidden);
+  const double heads = real(m.heads) / ranks;
+  const MlaSpec& mla = m.mla;
+  const double latent = real(mla.kv_lora_rank);
+  const double down = latent + real(mla.qk_rope_head_dim);
+  const double queries = heads * real(mla.qk_nope_head_dim + mla.qk_rope_head_dim);
+  if (mla.q_lora_rank > 0) {
+    products.push_back({real(mla.q_lora_rank) + down, hidden, layers, true, true});
+    products.push_back({queries, real(mla.q_lora_rank), layers, true, true});
+  } else {
+    products.push_back({queries + down, hidden, layers, true, true});
+  }
+  products.push_back({heads * real(mla.qk_nope_head_dim + mla.v_head_dim), latent, layers, true, true});
+  products.push_back({hidden, heads * real(mla.v_head_dim), layers, true, true});
+}
+
+void add_feed_forward(double hidden, double width, double layers, std::vector<LayerProduct>& products) {
+  if (layers <= 0 || width <= 0) return;
+  products.push_back({2.0 * width, hidden, layers, true, false});
+  products.push_back({hidden, width, layers, true, false});
+}
+
+double expert_layer_count(const ModelSpec& m) {
+  return m.is_moe() ? real(m.layers - m.moe.first_dense_layers) : 0.0;
+}
+
+}  // namespace
+
+std::vector<LayerProduct> layer_products(const ModelSpec& m, const RankLayout& layout) {
+  std::vector<LayerProduct> products;
+  const double ranks = layout.tp;
+  const double attention_ranks = ranks / layout.attention_dp;
+  if (m.is_mla()) {
+    add_latent_attention(m, attention_ranks, products);
+  } else {
+    add_attention(m, attention_ranks, products);
+  }
+  const double hidden = real(m.hidden);
+  const double sparse = expert_layer_count(m);
+  add_feed_forward(hidden, real(m.intermediate) / ranks, real(m.layers) - sparse, products);
+  if (sparse <= 0) return products;
+  products.push_back({real(m.moe.num_experts), hidden, sparse, false, false});
+  add_feed_forward(hidden, real(m.moe.shared_experts * m.moe.intermediate) / ranks, sparse, products);
+  return products;
+}
+
+ExpertLayers expert_layers(const ModelSpec& m, const RankLayout& layout) {
+  ExpertLayers experts;
+  experts.count = expert_layer_count(m);
+  if (experts.count <= 0) return experts;
+  experts.hidden = real(m.hidden);
+  experts.ranks = layout.ep;
+  experts.width = real(m.moe.intermediate) * layout.ep / layout.tp;
+  experts.top_k = real(m.moe.top_k);
+  experts.experts = real(m.moe.num_experts);
+  return experts;
+}
+
+LayerProduct head_product(const ModelSpec& m, const RankLayout& layout) {
+  return {static_cast<double>(ceil_div(m.vocab, layout.tp)), real(m.hidden), 1.0, false, false};
+}
+
+}  // namespace servetwin
