@@ -70,7 +70,9 @@ struct DeviceSpec {
   BytesPerSecond network_link;
   BytesPerSecond host_link;
   int devices_per_node = 1;
+  int multiprocessors = 0;
   std::optional<double> power_w;
+  std::string operators;
   KernelEfficiency efficiency;
   std::string source;
 
@@ -84,7 +86,10 @@ struct DeviceSpec {
     v("network_link", network_link, "To other nodes, per device and direction.", kRequired, kPositive);
     v("host_link", host_link, "To host memory, each direction.", kRequired, kPositive);
     v("devices_per_node", devices_per_node, "Devices that node_link joins.", kRequired, AtLeast{1});
+    v("multiprocessors", multiprocessors, "Streaming multiprocessors; 0: not a GPU, or not known.",
+      AtLeast{0});
     v("power_w", power_w, "Board power in watts.", kPositive);
+    v("operators", operators, "Whose operator profile holds here, its own or the nearest device's; empty: none.");
     v("efficiency", efficiency, "How close the usual kernels come to the peaks.");
     v("source", source, "Where the figures come from.", kRequired);
   }
