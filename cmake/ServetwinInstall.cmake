@@ -44,7 +44,7 @@ foreach(folder engine kernels sim costmodels scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/servetwin FILES_MATCHING PATTERN "*.h")
 endforeach()
-foreach(folder costmodels/devices costmodels/engines costmodels/models scenarios)
+foreach(folder costmodels/devices costmodels/engines costmodels/models costmodels/profiles scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/servetwin/${folder}
           PATTERN "*.cpp" EXCLUDE PATTERN "*.h" EXCLUDE)
 endforeach()

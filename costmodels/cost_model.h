@@ -88,7 +88,7 @@ struct ContextLine {
 
 struct ModelSpec;   // engine/models/spec.h
 struct DeviceSpec;  // costmodels/device_spec.h
-struct EngineSet;   // costmodels/engine_set.h
+struct EngineSet;        // costmodels/engine_set.h
 struct OperatorProfile;  // costmodels/operator_profile.h
 
 // How far steps can grow in the engine that is priced; 0: not stated.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "costmodels/numbers.h"
 #include "kernels/activation/silu_and_mul_cost.h"
 #include "kernels/collectives/all_reduce_cost.h"
 #include "kernels/norm/rms_norm_cost.h"
@@ -13,11 +14,7 @@
 namespace servetwin {
 namespace {
 
-constexpr double kActivationBytes = 2.0;  // bf16 or f16 between operations, whatever the weights are
-constexpr double kSamplingPasses = 3.0;   // over a row of logits: copy, scale, choose
 
-double as_ns(Duration d) { return static_cast<double>(to_ns(d)); }
-double real(std::int64_t n) { return static_cast<double>(n); }
 
 std::string text(std::int64_t n) { return std::to_string(n); }
 

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "costmodels/numbers.h"
 #include "engine/base/units.h"
 
 namespace servetwin {
 namespace {
-
-double real(std::int64_t n) { return static_cast<double>(n); }
 
 void add_attention(const ModelSpec& m, double ranks, std::vector<LayerProduct>& products) {
   const double layers = real(m.layers);
@@ -50,6 +49,28 @@ double expert_layer_count(const ModelSpec& m) {
 }
 
 }  // namespace
+
+std::vector<std::string> layout_problems(const ModelSpec& m, const RankLayout& layout) {
+  std::vector<std::string> problems;
+  const auto divide = [&](const char* what, std::int64_t count, std::int64_t ranks) {
+    if (ranks > 0 && count % ranks == 0) return;
+    problems.push_back("cannot divide " + std::to_string(count) + ' ' + what + " among " +
+                       std::to_string(ranks));
+  };
+  divide("ranks of tp", layout.tp, layout.attention_dp);
+  divide("ranks of tp", layout.tp, layout.ep);
+  if (!problems.empty()) return problems;
+  const int attention_ranks = layout.tp / layout.attention_dp;
+  divide("heads", m.heads, attention_ranks);
+  if (m.kv_heads % attention_ranks != 0 && attention_ranks % m.kv_heads != 0)
+    problems.push_back("cannot divide or repeat " + std::to_string(m.kv_heads) + " kv_heads among " +
+                       std::to_string(attention_ranks));
+  if (m.intermediate > 0 && expert_layer_count(m) < real(m.layers)) divide("intermediate", m.intermediate, layout.tp);
+  if (!m.is_moe()) return problems;
+  divide("experts", m.moe.num_experts, layout.ep);
+  divide("width of an expert", m.moe.intermediate, layout.tp / layout.ep);
+  return problems;
+}
 
 std::vector<LayerProduct> layer_products(const ModelSpec& m, const RankLayout& layout) {
   std::vector<LayerProduct> products;

@@ -1,6 +1,7 @@
 // The matrix products of a transformer, as one tensor-parallel rank computes them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/models/spec.h"
@@ -31,6 +32,9 @@ struct RankLayout {
   int attention_dp = 1;  // of these groups each computes attention for its own tokens
   int ep = 1;            // ranks that divide whole experts; the rest of tp divides each expert
 };
+
+// What keeps a model from being divided so, a sentence each.
+std::vector<std::string> layout_problems(const ModelSpec& model, const RankLayout& layout);
 
 // Shared experts and dense layers are products; the head is apart.
 std::vector<LayerProduct> layer_products(const ModelSpec& model, const RankLayout& layout);

@@ -6,14 +6,12 @@
 #include "costmodels/engine_set.h"
 #include "costmodels/layer_times.h"
 #include "costmodels/profile_text.h"
+#include "costmodels/numbers.h"
 #include "engine/base/registry.h"
 #include "engine/models/spec.h"
 
 namespace servetwin {
 namespace {
-
-double real(std::int64_t n) { return static_cast<double>(n); }
-double as_ns(Duration d) { return static_cast<double>(d.count()); }
 
 class LayerTables final : public CostModel {
  public:

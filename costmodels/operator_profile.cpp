@@ -56,6 +56,19 @@ std::string CollectiveTimes::problem() const {
   return "";
 }
 
+double CollectiveTimes::at(double message_bytes) const {
+  if (message_bytes <= bytes.front()) return us.front();
+  std::size_t above = 1;
+  while (above + 1 < bytes.size() && bytes[above] < message_bytes) ++above;
+  const double part = (message_bytes - bytes[above - 1]) / (bytes[above] - bytes[above - 1]);
+  return us[above - 1] + part * (us[above] - us[above - 1]);
+}
+
+GpuLimits OperatorProfile::gpu() const {
+  return {limits.peak.value / 1e6, limits.memory_bandwidth.value / 1e6, limits.node_link.value / 1e6,
+          static_cast<double>(limits.multiprocessors)};
+}
+
 const OperatorFit* OperatorProfile::find(const std::string& formula, const std::string& part) const {
   const auto found = std::find_if(fits.begin(), fits.end(), [&](const OperatorFit& fit) {
     return fit.formula == formula && fit.part == part;

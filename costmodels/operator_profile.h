@@ -1,4 +1,4 @@
-// What was fitted to measured kernels and collectives of a device: read from costmodels/operators/*.yaml,
+// What was fitted to measured kernels and collectives of a device: read from costmodels/profiles/*.yaml,
 // written by `servetwin fit`.
 #pragma once
 
@@ -57,11 +57,29 @@ struct CollectiveTimes {
     v("bytes", bytes, "Message sizes, ascending.", kRequired);
     v("us", us, "Their times in microseconds.", kRequired);
   }
+  double at(double message_bytes) const;
   std::string problem() const;
+};
+
+// Of the device that was measured: what scales numbers to other devices.
+struct MeasuredLimits {
+  FlopsPerSecond peak;
+  BytesPerSecond memory_bandwidth;
+  BytesPerSecond node_link;
+  int multiprocessors = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peak", peak, "Dense 16-bit peak.", kRequired, kPositive);
+    v("memory_bandwidth", memory_bandwidth, "Nominal.", kRequired, kPositive, kBytesOnly);
+    v("node_link", node_link, "To the other devices of the node, each direction.", kRequired, kPositive);
+    v("multiprocessors", multiprocessors, "Streaming multiprocessors.", kRequired, AtLeast{1});
+  }
 };
 
 struct OperatorProfile {
   std::string device;
+  MeasuredLimits limits;
   std::string source;
   std::vector<OperatorFit> fits;
   std::vector<CollectiveTimes> collectives;
@@ -69,11 +87,13 @@ struct OperatorProfile {
   template <class Visitor>
   void fields(Visitor& v) {
     v("device", device, "The device that was measured.", kRequired);
+    v("limits", limits, "Of that device.", kRequired);
     v("source", source, "Who measured, with what, under which licence.", kRequired);
     v("fits", fits, "Kernels.", kRequired);
     v("collectives", collectives, "Collectives inside a node.");
   }
 
+  GpuLimits gpu() const;
   // Null when there is none.
   const OperatorFit* find(const std::string& formula, const std::string& part) const;
 };

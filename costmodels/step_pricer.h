@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "costmodels/cost_model.h"
+#include "costmodels/decode_surface.h"
 #include "costmodels/engine_set.h"
 #include "costmodels/layer_products.h"
 #include "costmodels/operator_times.h"
@@ -13,50 +14,58 @@
 
 namespace servetwin {
 
-// Everything that keeps the pricer from pricing this model on this device, each named; empty when it can.
-std::vector<Problem> step_pricing_problems(const CostContext& context);
+struct StepPricerParts {
+  const ModelSpec* model = nullptr;  // only read while the pricer is made
+  const DeviceSpec* device = nullptr;
+  RankLayout layout;
+  StepLimits limits;
+  OperatorChoice choice;
+  EngineTimes engine;
+};
 
-// Needs a context without pricing problems. A step's time is one rank's; ranks of data-parallel attention
-// have equal shares of the requests, and the replica that is simulated is one of them.
+// A step's time is one rank's. With data-parallel attention the replica that is simulated is one group of
+// ranks, and the others are taken to do the same: experts get the tokens of all.
 class StepPricer {
  public:
-  StepPricer(const CostContext& context, const OperatorTimes& operators, const EngineTimes& engine);
+  StepPricer(const StepPricerParts& parts, const OperatorTimes& operators);
 
-  // All operations of the step, but for the keys that decode rows read.
+  // Everything but the keys that decode rows read.
   std::array<OpCost, kNumOpClasses> price(const StepShape& shape) const;
-  // The sum of the above.
   double base_ns(const StepShape& shape) const;
-  // What the host does beside the device where two steps are in flight: of that sum.
-  double host_ns(const StepShape& shape) const { return engine_.overlap * host_total_ns(shape); }
-  // What the keys of decode rows add: base and slope hold for the number of keys asked for, and around it.
-  TimeLine decode_keys(const StepShape& shape) const;
-  Work decode_work(double rows, double keys) const;
+  // Of a shape with decode rows, around its context.
+  DecodeLine decode_keys(const StepShape& shape) const {
+    return decode_.line(shape.decode_sequences, static_cast<double>(shape.decode_context));
+  }
+  Work decode_work(double rows, double keys) const { return layers_ * attention_decode_work(attention_, rows, keys); }
+  // What the host does beside the device where two steps are in flight; part of the base.
+  double overlapped_ns(const StepShape& shape) const { return engine_.overlap * host_ns(shape); }
+  Evidence evidence() const { return evidence_; }
 
  private:
-  double host_total_ns(const StepShape& shape) const;
-  void make_curves(const CostContext& context, const OperatorTimes& operators);
-  void add_elementwise(const ModelSpec& model, std::int64_t most);
-  void set(OpCost& op, double ns, Work work) const;
+  void make_curves(const StepPricerParts& parts, const OperatorTimes& operators);
+  double host_ns(const StepShape& shape) const;
+  double launch_ns(const StepShape& shape, double device_ns) const;
+  double prefill_ns(const StepShape& shape) const;
+  Work prefill_work(const StepShape& shape) const;
   Work product_work(double tokens) const;
+  Work expert_work(double tokens) const;
 
   OperatorTimes operators_;
   EngineTimes engine_;
-  DeviceSpec device_;
   RankLayout layout_;
   AttentionShape attention_;
-  bool latent_ = false;
+  Evidence evidence_;
   std::vector<LayerProduct> products_;
   LayerProduct head_;
   ExpertLayers experts_;
-  DType weights_;
+  double weight_bytes_ = 2;
   double layers_ = 0;
+  double hidden_ = 0;
   double vocab_ = 0;
-  TokenCurve gemm_;         // all layers' products
-  TokenCurve elementwise_;  // norms, activations, rotary embedding
-  TokenCurve moe_;
-  TokenCurve collectives_;
-  TokenCurve head_time_;  // of sampled rows
-  TokenCurve gather_;     // of their logits
+  double balance_ = 0;  // bytes a FLOP at which an operation changes its bound
+  // Nanoseconds of all layers by tokens, of the head and the gathering of logits by sampled rows.
+  TokenCurve gemm_, elementwise_, moe_, collectives_, head_time_, gather_;
+  DecodeSurface decode_;
 };
 
 }  // namespace servetwin

@@ -56,6 +56,7 @@ CostContext cost_context(const Scenario& scenario) {
   const EngineConfig& engine = scenario.spec().engine.config;
   context.limits = {engine.max_num_batched_tokens.value, engine.max_num_seqs, scenario.max_model_len().value};
   if (scenario.engine_set) context.engine = &*scenario.engine_set;
+  if (scenario.operators) context.operators = &*scenario.operators;
   context.dtype = scenario.spec().engine.dtype;
   context.kv_dtype = scenario.spec().engine.kv_dtype;
   return context;

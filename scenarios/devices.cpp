@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kDevices = "costmodels/devices";
 constexpr const char* kEngines = "costmodels/engines";
+constexpr const char* kOperators = "costmodels/profiles";
 
 // Names of the files of a catalogue folder, sorted.
 std::vector<std::string> known_in(const char* catalogue) {
@@ -46,6 +47,10 @@ DeviceSpec find_device(const std::string& name_or_file) {
 
 EngineSet find_engine_set(const std::string& name_or_file) {
   return read_params<EngineSet>(find_in(kEngines, name_or_file));
+}
+
+OperatorProfile find_operators(const std::string& name_or_file) {
+  return read_params<OperatorProfile>(find_in(kOperators, name_or_file));
 }
 
 MemoryRequest memory_request(const Scenario& scenario) {

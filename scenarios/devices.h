@@ -7,6 +7,7 @@
 #include "costmodels/device_spec.h"
 #include "costmodels/engine_set.h"
 #include "costmodels/memory_model.h"
+#include "costmodels/operator_profile.h"
 #include "scenarios/scenario.h"
 
 namespace servetwin {
@@ -21,6 +22,9 @@ DeviceSpec find_device(const std::string& name_or_file);
 // The same for what engines add to their kernels.
 std::vector<std::string> known_engine_sets();
 EngineSet find_engine_set(const std::string& name_or_file);
+
+// The same for what was fitted to a device's kernels.
+OperatorProfile find_operators(const std::string& name_or_file);
 
 // Points into the scenario.
 MemoryRequest memory_request(const Scenario& scenario);

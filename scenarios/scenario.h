@@ -9,6 +9,7 @@
 #include "costmodels/device_spec.h"
 #include "costmodels/engine_set.h"
 #include "costmodels/memory_model.h"
+#include "costmodels/operator_profile.h"
 #include "engine/base/config_node.h"
 #include "engine/models/spec.h"
 #include "engine/workload/workload_spec.h"
@@ -27,7 +28,8 @@ struct Scenario {
   WorkloadSpec workload;
   ModelSpec model;
   DeviceSpec device;
-  std::optional<EngineSet> engine_set;  // that the cost model names
+  std::optional<EngineSet> engine_set;       // that the cost model names
+  std::optional<OperatorProfile> operators;  // of the device, where the cost model uses it
   std::optional<KvMemory> memory;  // where the capacity is given as a memory_fraction
   ConfigNode resolved;             // every value with its origin, defaults filled in
   std::string source;              // the file it was read from

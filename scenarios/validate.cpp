@@ -44,6 +44,8 @@ class Validator {
     const ConfigNode* engine = find_path(root_, "spec.cost.engine");
     if (engine != nullptr && engine->is_scalar())
       collect("spec.cost.engine", [&] { scenario_.engine_set = find_engine_set(engine->text); });
+    if (has_device && !scenario_.device.operators.empty() && names_cost_model("hybrid"))
+      collect("spec.device", [&] { scenario_.operators = find_operators(scenario_.device.operators); });
     if (has_model) check_model();
     if (has_model && has_device && problems_.empty()) plan_memory();
   }
@@ -84,6 +86,11 @@ class Validator {
       }
       return false;
     }
+  }
+
+  bool names_cost_model(const char* name) const {
+    const ConfigNode* node = find_path(root_, "spec.cost.model");
+    return node != nullptr && node->text == name;
   }
 
   void check_capacity() {

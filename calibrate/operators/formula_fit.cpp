@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "calibrate/operators/levenberg.h"
 #include "engine/base/digest.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
@@ -17,126 +18,35 @@ using Samples = std::vector<const OperatorSample*>;
 
 double weight_of(double us) { return std::pow(us / 100, 0.25); }
 
-class NumberFit {
- public:
-  NumberFit(const OperatorFormula& formula, const GpuLimits& device, Samples samples, double robust)
-      : formula_(formula), device_(device), samples_(std::move(samples)), robust_(robust) {
-    for (const FormulaNumber& one : formula.numbers(device)) {
-      start_.push_back(std::log(one.start));
-      pull_.push_back(one.pull);
-    }
-    for (const OperatorSample* sample : samples_) weights_.push_back(weight_of(sample->us));
+// The numbers alone.
+std::vector<double> fit_numbers(const OperatorFormula& formula,
+                                const GpuLimits& device,
+                                const Samples& samples,
+                                double robust) {
+  LeastSquares problem;
+  problem.robust = robust;
+  for (const FormulaNumber& one : formula.numbers(device)) {
+    problem.start.push_back(std::log(one.start));
+    problem.pull.push_back(one.pull);
   }
-
-  std::vector<double> solve() {
-    x_ = start_;
-    residuals_ = residuals(x_);
-    cost_ = cost(residuals_, x_);
-    double damping = 1e-2;
-    constexpr int kRounds = 40;
-    for (int round = 0; round < kRounds; ++round) {
-      const double before = cost_;
-      if (!improve(damping) || before - cost_ < 1e-5 * before) break;
-    }
-    std::vector<double> numbers;
-    for (const double x : x_) numbers.push_back(std::exp(x));
-    return numbers;
-  }
-
- private:
-  std::vector<double> residuals(const std::vector<double>& x) const {
+  for (const OperatorSample* sample : samples) problem.weights.push_back(weight_of(sample->us));
+  const auto exponentials = [](const std::vector<double>& x) {
     std::vector<double> numbers(x.size());
     std::transform(x.begin(), x.end(), numbers.begin(), [](double v) { return std::exp(v); });
+    return numbers;
+  };
+  problem.residuals = [&](const std::vector<double>& x) {
+    const std::vector<double> numbers = exponentials(x);
     std::vector<double> out;
-    for (const OperatorSample* sample : samples_) {
-      const double us = formula_.us(numbers, device_, sample->dims);
+    out.reserve(samples.size());
+    for (const OperatorSample* sample : samples) {
+      const double us = formula.us(numbers, device, sample->dims);
       out.push_back(std::log(std::max(us, 1e-6) / sample->us));
     }
     return out;
-  }
-
-  double cost(const std::vector<double>& residuals, const std::vector<double>& x) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < residuals.size(); ++i) {
-      const double size = std::abs(residuals[i]);
-      sum += weights_[i] * (size < robust_ ? 0.5 * size * size : robust_ * (size - 0.5 * robust_));
-    }
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      const double away = x[j] - start_[j];
-      sum += 0.5 * pull_[j] * away * away;
-    }
-    return sum;
-  }
-
-  // One step downhill; false when there is none.
-  bool improve(double& damping) {
-    const auto rows = static_cast<Eigen::Index>(samples_.size());
-    const auto columns = static_cast<Eigen::Index>(x_.size());
-    constexpr double kDelta = 1e-4;
-    Eigen::MatrixXd jacobian(rows, columns);
-    for (Eigen::Index j = 0; j < columns; ++j) {
-      std::vector<double> moved = x_;
-      moved[static_cast<std::size_t>(j)] += kDelta;
-      const std::vector<double> r = residuals(moved);
-      for (Eigen::Index i = 0; i < rows; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        jacobian(i, j) = (r[at] - residuals_[at]) / kDelta;
-      }
-    }
-    Eigen::VectorXd scaled(rows);
-    Eigen::MatrixXd weighted = jacobian;
-    for (Eigen::Index i = 0; i < rows; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const double w = weights_[at] * std::min(1.0, robust_ / std::max(std::abs(residuals_[at]), 1e-12));
-      scaled(i) = w * residuals_[at];
-      weighted.row(i) *= w;
-    }
-    Eigen::MatrixXd normal = jacobian.transpose() * weighted;
-    Eigen::VectorXd gradient = jacobian.transpose() * scaled;
-    for (Eigen::Index j = 0; j < columns; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      normal(j, j) += pull_[at];
-      gradient(j) += pull_[at] * (x_[at] - start_[at]);
-    }
-    return try_steps(normal, gradient, damping);
-  }
-
-  bool try_steps(const Eigen::MatrixXd& normal, const Eigen::VectorXd& gradient, double& damping) {
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      Eigen::MatrixXd damped = normal;
-      for (Eigen::Index j = 0; j < normal.cols(); ++j)
-        damped(j, j) += damping * (normal(j, j) + 1e-6 * static_cast<double>(samples_.size()));
-      const Eigen::VectorXd step = damped.ldlt().solve(-gradient);
-      std::vector<double> moved = x_;
-      for (std::size_t j = 0; j < moved.size(); ++j) {
-        moved[j] += std::clamp(step(static_cast<Eigen::Index>(j)), -1.0, 1.0);
-        moved[j] = std::clamp(moved[j], -30.0, 30.0);
-      }
-      std::vector<double> r = residuals(moved);
-      const double moved_cost = cost(r, moved);
-      if (moved_cost < cost_) {
-        x_ = std::move(moved);
-        residuals_ = std::move(r);
-        cost_ = moved_cost;
-        damping = std::max(damping / 5, 1e-8);
-        return true;
-      }
-      damping *= 5;
-    }
-    return false;
-  }
-
-  const OperatorFormula& formula_;
-  const GpuLimits& device_;
-  Samples samples_;
-  double robust_;
-  std::vector<double> start_;
-  std::vector<double> pull_;
-  std::vector<double> weights_;
-  std::vector<double> x_;
-  std::vector<double> residuals_;
-  double cost_ = 0;
-};
+  };
+  return exponentials(minimise(problem));
+}
 
 // Ridge regression of log(measured / formula) on the knots' weights, calls that lie far off counting less.
 std::vector<std::vector<double>> fit_corrections(const OperatorFormula& formula,
@@ -226,7 +136,7 @@ FormulaFit fit_formula(const OperatorFormula& formula,
                               "measure at least " + std::to_string(needed)});
   }
   FormulaFit fit;
-  fit.numbers = NumberFit(formula, device, thinned(samples, settings.most_calls), settings.robust).solve();
+  fit.numbers = fit_numbers(formula, device, thinned(samples, settings.most_calls), settings.robust);
   if (settings.corrections && !formula.tables().empty())
     fit.corrections = fit_corrections(formula, device, samples, fit.numbers, settings);
   return fit;

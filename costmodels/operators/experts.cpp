@@ -10,8 +10,8 @@
 namespace servetwin {
 namespace {
 
-enum Number : std::size_t {
-  kBase, kMemory, kTileUs, kCompute, kHidden, kPairHidden, kPairWidth, kToken, kSkew1, kSkew2, kLeast,
+enum ExpertNumber : std::size_t {
+  kExpertBase, kMemory, kTileUs, kCompute, kHiddenShare, kPairHidden, kPairWidth, kToken, kSkew1, kSkew2, kLeast,
   kRankHidden, kRankWidth, kExpertUs, kExpertRows, kShareOf, kRankToken, kHiddenUs, kWidthUs, kMisaligned
 };
 
@@ -94,8 +94,8 @@ class Experts final : public OperatorFormula {
     const double moved = (pairs * (p[kPairHidden] * hidden + p[kPairWidth] * width) +
                           load.pairs * (p[kRankHidden] * hidden + p[kRankWidth] * width)) /
                          1e6;
-    return p[kBase] + (p[kHiddenUs] * hidden + p[kWidthUs] * width) / 1e3 + std::max(memory, compute) +
-           p[kHidden] * std::min(memory, compute) + moved + p[kToken] * d[kExpertTokens] +
+    return p[kExpertBase] + (p[kHiddenUs] * hidden + p[kWidthUs] * width) / 1e3 + std::max(memory, compute) +
+           p[kHiddenShare] * std::min(memory, compute) + moved + p[kToken] * d[kExpertTokens] +
            p[kExpertUs] * d[kExpertCount] / d[kExpertRanks];
   }
 

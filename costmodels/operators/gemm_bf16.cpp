@@ -5,7 +5,7 @@
 namespace servetwin {
 namespace {
 
-bool any(double /*m*/, double /*n*/, double /*k*/) { return true; }
+bool any_shape(double /*m*/, double /*n*/, double /*k*/) { return true; }
 
 class GemmBf16 final : public TiledGemm {
  public:
@@ -15,7 +15,7 @@ class GemmBf16 final : public TiledGemm {
                    0,
                    true,
                    {{"all",
-                     any,
+                     any_shape,
                      {{64, 64}, {128, 128}, {128, 256}},
                      {1, 2, 3, 4, 6, 8, 16}}}}) {}
 };

@@ -6,11 +6,11 @@
 namespace servetwin {
 namespace {
 
-bool few_narrow(double m, double n, double /*k*/) { return m <= 64 && n <= 1280; }
-bool few(double m, double /*n*/, double /*k*/) { return m <= 64; }
-bool some(double m, double /*n*/, double /*k*/) { return m <= 128; }
-bool many(double m, double /*n*/, double k) { return m < 8192 || k < 6144; }
-bool any(double /*m*/, double /*n*/, double /*k*/) { return true; }
+bool fp8_few_narrow(double m, double n, double /*k*/) { return m <= 64 && n <= 1280; }
+bool fp8_few(double m, double /*n*/, double /*k*/) { return m <= 64; }
+bool fp8_some(double m, double /*n*/, double /*k*/) { return m <= 128; }
+bool fp8_many(double m, double /*n*/, double k) { return m < 8192 || k < 6144; }
+bool fp8_any(double /*m*/, double /*n*/, double /*k*/) { return true; }
 
 class GemmFp8 final : public TiledGemm {
  public:
@@ -19,11 +19,11 @@ class GemmFp8 final : public TiledGemm {
                    2,
                    6e-3,
                    true,
-                   {{"few_narrow", few_narrow, {{64, 16}}, {1}},
-                    {"few", few, {{64, 32}}, {1}},
-                    {"some", some, {{128, 128, 2}}, {1}},
-                    {"many", many, {{256, 128, 2}}, {1}},
-                    {"most", any, {{256, 128}}, {1}}}}) {}
+                   {{"few_narrow", fp8_few_narrow, {{64, 16}}, {1}},
+                    {"few", fp8_few, {{64, 32}}, {1}},
+                    {"some", fp8_some, {{128, 128, 2}}, {1}},
+                    {"many", fp8_many, {{256, 128, 2}}, {1}},
+                    {"most", fp8_any, {{256, 128}}, {1}}}}) {}
 };
 
 const Registered<OperatorFormula, GemmFp8> kGemmFp8{"gemm_fp8", "Matrix products of fp8, a scale a channel."};

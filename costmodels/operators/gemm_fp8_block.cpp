@@ -6,12 +6,12 @@
 namespace servetwin {
 namespace {
 
-bool divides(double n, double k) {
+bool divides_in_blocks(double n, double k) {
   return static_cast<std::int64_t>(k) % 128 == 0 && static_cast<std::int64_t>(n) % 64 == 0;
 }
-bool few(double m, double n, double k) { return divides(n, k) && m < 32; }
-bool many(double /*m*/, double n, double k) { return divides(n, k); }
-bool any(double /*m*/, double /*n*/, double /*k*/) { return true; }
+bool block_few(double m, double n, double k) { return divides_in_blocks(n, k) && m < 32; }
+bool block_many(double /*m*/, double n, double k) { return divides_in_blocks(n, k); }
+bool block_any(double /*m*/, double /*n*/, double /*k*/) { return true; }
 
 class GemmFp8Block final : public TiledGemm {
  public:
@@ -20,14 +20,14 @@ class GemmFp8Block final : public TiledGemm {
                    4,
                    1e-3,
                    false,
-                   {{"flashinfer", few, {{64, 32}}, {1}, 58, 0.5},
+                   {{"flashinfer", block_few, {{64, 32}}, {1}, 58, 0.5},
                     {"deepgemm",
-                     many,
+                     block_many,
                      {{64, 32}, {64, 64}, {64, 128}, {128, 64}, {128, 128}, {128, 256}},
                      {1},
                      83,
                      9},
-                    {"cutlass", any, {{128, 128}}, {1}, 176, 0.5}}}) {}
+                    {"cutlass", block_any, {{128, 128}}, {1}, 176, 0.5}}}) {}
 };
 
 const Registered<OperatorFormula, GemmFp8Block> kGemmFp8Block{"gemm_fp8_block",

@@ -6,7 +6,7 @@
 namespace servetwin {
 namespace {
 
-constexpr double kTile = 128;  // queries, and keys of a block
+constexpr double kLatentTile = 128;  // queries, and keys of a block
 
 // Dims as of prefill attention; what was measured has no cached tokens, which count as further keys here.
 class MlaPrefill final : public OperatorFormula {
@@ -32,12 +32,12 @@ class MlaPrefill final : public OperatorFormula {
     const double rows = dims[kPrefillRows];
     const double heads = dims[kPrefillHeads];
     const double tokens = dims[kPrefillTokens];
-    const double rows_of_tiles = ceil_of(tokens / kTile);
+    const double rows_of_tiles = ceil_of(tokens / kLatentTile);
     const double tiles = rows * heads * rows_of_tiles;
-    const double mean = (dims[kPrefillCached] + tokens * (rows_of_tiles + 1) / (2 * rows_of_tiles)) / kTile;
+    const double mean = (dims[kPrefillCached] + tokens * (rows_of_tiles + 1) / (2 * rows_of_tiles)) / kLatentTile;
     double all = (tiles * std::max(1.0, mean) * p[1] + tiles * p[2]) / device.sms;
     all *= 1 + p[9] * std::clamp(det_log2(std::max(all, 1.0)) - 12, 0.0, 6.0);
-    const double longest = ceil_of((dims[kPrefillCached] + tokens) / kTile) * p[7] + p[8];
+    const double longest = ceil_of((dims[kPrefillCached] + tokens) / kLatentTile) * p[7] + p[8];
     return p[0] + std::max(longest, all + p[3] * longest) + p[4] * rows * tokens * heads * 640 / 1e6 +
            p[5] * rows * tokens + p[6] * rows + p[10] * heads;
   }
@@ -47,7 +47,7 @@ class MlaPrefill final : public OperatorFormula {
   }
 
   void places(const GpuLimits& device, const Dims& dims, std::vector<double>& out) const override {
-    const double tiles = dims[kPrefillRows] * dims[kPrefillHeads] * ceil_of(dims[kPrefillTokens] / kTile);
+    const double tiles = dims[kPrefillRows] * dims[kPrefillHeads] * ceil_of(dims[kPrefillTokens] / kLatentTile);
     out.push_back(det_log2(dims[kPrefillTokens]));
     out.push_back(det_log2(tiles / device.sms));
   }

@@ -29,23 +29,23 @@ double write_us(const double* at_knots, double kv_heads) {
   return at_knots[below] + part * (at_knots[below + 1] - at_knots[below]);
 }
 
-enum Number : std::size_t {
-  kBase,
-  kBlock,
-  kTile,
-  kTail,
-  kTailOfRows,
-  kQueryMb,
-  kKeyMb,
-  kRow,
-  kLongestBlock,
-  kLongestTile,
-  kHidden,
-  kSplit,
-  kInCache,
-  kThrottle,
-  kWriteMb,
-  kWrite  // the first of six
+enum PrefillNumber : std::size_t {
+  kOfBase,
+  kOfBlock,
+  kOfTile,
+  kOfTail,
+  kOfTailOfRows,
+  kOfQueryMb,
+  kOfKeyMb,
+  kOfRow,
+  kOfLongestBlock,
+  kOfLongestTile,
+  kOfHidden,
+  kOfSplit,
+  kOfInCache,
+  kOfThrottle,
+  kOfWriteMb,
+  kOfWrite  // the first of six
 };
 
 }  // namespace
@@ -96,26 +96,26 @@ double TiledPrefill::us(const std::vector<double>& p, const GpuLimits& device, c
   const Tiling tiling = this->tiling(dims);
   const double rows = dims[kPrefillRows];
   const double tokens = rows * dims[kPrefillTokens];
-  double all = (tiling.blocks * p[kBlock] + tiling.tiles * p[kTile]) / device.sms;
+  double all = (tiling.blocks * p[kOfBlock] + tiling.tiles * p[kOfTile]) / device.sms;
   // Clocks drop in long runs.
-  all *= 1 + p[kThrottle] * std::clamp(det_log2(std::max(all, 1.0)) - 10, 0.0, 4.0);
-  const double longest = tiling.longest * p[kLongestBlock] + p[kLongestTile];
+  all *= 1 + p[kOfThrottle] * std::clamp(det_log2(std::max(all, 1.0)) - 10, 0.0, 4.0);
+  const double longest = tiling.longest * p[kOfLongestBlock] + p[kOfLongestTile];
   const double tail =
-      p[kTail] + p[kTailOfRows] * std::min(1.0, device.sms * rows / tiling.tiles) * (1 - 1 / rows);
+      p[kOfTail] + p[kOfTailOfRows] * std::min(1.0, device.sms * rows / tiling.tiles) * (1 - 1 / rows);
   double compute = std::max(longest, all + tail * longest);
   const double splits = static_cast<double>(static_cast<std::int64_t>(
       std::min(device.sms / tiling.tiles, std::max(1.0, tiling.longest / 4))));
   if (fa3_ && tiling.tiles < 0.8 * device.sms && splits >= 2) {
-    const double split = tiling.longest * p[kLongestBlock] / splits + p[kLongestTile] + p[kSplit];
+    const double split = tiling.longest * p[kOfLongestBlock] / splits + p[kOfLongestTile] + p[kOfSplit];
     compute = std::min(compute, std::max(split, all));
   }
   const double query_mb = tokens * dims[kPrefillHeads] * dims[kPrefillHeadDim] * 4 / 1e6;
   const double key_mb = rows * (dims[kPrefillTokens] + dims[kPrefillCached]) * dims[kPrefillKvHeads] *
                         dims[kPrefillHeadDim] * 2 * dims[kPrefillKvBytes] / 1e6;
-  const double from_memory = p[kInCache] + (1 - p[kInCache]) * out_of_cache(query_mb + key_mb);
-  const double memory = (p[kQueryMb] * query_mb + p[kKeyMb] * key_mb) * from_memory;
-  const double write = tokens * write_us(p.data() + kWrite, dims[kPrefillKvHeads]) + p[kWriteMb] * query_mb * from_memory;
-  return p[kBase] + std::max(compute, memory) + p[kHidden] * std::min(compute, memory) + p[kRow] * rows + write;
+  const double from_memory = p[kOfInCache] + (1 - p[kOfInCache]) * out_of_cache(query_mb + key_mb);
+  const double memory = (p[kOfQueryMb] * query_mb + p[kOfKeyMb] * key_mb) * from_memory;
+  const double write = tokens * write_us(p.data() + kOfWrite, dims[kPrefillKvHeads]) + p[kOfWriteMb] * query_mb * from_memory;
+  return p[kOfBase] + std::max(compute, memory) + p[kOfHidden] * std::min(compute, memory) + p[kOfRow] * rows + write;
 }
 
 std::vector<OperatorFormula::Axes> TiledPrefill::tables() const {

@@ -58,7 +58,7 @@ class LlmServingSim final : public PublishedSet {
     for (const Twin& twin : kTwins) {
       const std::string folder = options.data + "/llmservingsim/";
       const Recorded recorded = read(folder + "measured_vllm/" + twin.name);
-      const TraceFile trace(recorded.trace);
+      const CaseFile trace(recorded.trace);
       ServedCase one;
       one.name = twin.name;
       one.model = "meta-llama/Llama-3.1-8B";

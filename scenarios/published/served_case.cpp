@@ -67,14 +67,14 @@ ServedLatencies simulate_case_often(const ServedCase& one, const std::vector<std
   return all;
 }
 
-TraceFile::TraceFile(const std::string& text) {
+CaseFile::CaseFile(const std::string& text, const std::string& extension) {
   static std::atomic<int> count{0};
-  const std::string name = "servetwin-" + std::to_string(::getpid()) + '-' + std::to_string(++count) + ".csv";
+  const std::string name = "servetwin-" + std::to_string(::getpid()) + '-' + std::to_string(++count) + extension;
   path_ = (std::filesystem::temp_directory_path() / name).string();
   write_file(path_, text);
 }
 
-TraceFile::~TraceFile() {
+CaseFile::~CaseFile() {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }

@@ -43,13 +43,13 @@ ServedLatencies simulate_case(const ServedCase& one, const std::vector<std::stri
 // Averages over seeds 1, 2, …
 ServedLatencies simulate_case_often(const ServedCase& one, const std::vector<std::string>& set, int seeds);
 
-// A trace that is made for a case; the file goes with this.
-class TraceFile {
+// A file that is made for a case, such as a trace; it goes with this.
+class CaseFile {
  public:
-  explicit TraceFile(const std::string& text);
-  ~TraceFile();
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
+  explicit CaseFile(const std::string& text, const std::string& extension = ".csv");
+  ~CaseFile();
+  CaseFile(const CaseFile&) = delete;
+  CaseFile& operator=(const CaseFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:

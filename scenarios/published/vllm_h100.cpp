@@ -38,10 +38,6 @@ std::vector<Stage> stages_of(const std::string& text) {
   return stages;
 }
 
-std::string quantised(const std::string& model) {
-  return model.find("FP8") != std::string::npos ? ", dtype: fp8" : "";
-}
-
 ServedCase case_of(const CsvTable& table, std::size_t row, const Stage& stage, bool first) {
   const auto whole = [&](const char* column) { return table.whole(row, column); };
   const std::int64_t users = whole("num_system_prompts") * whole("users_per_system_prompt");
@@ -54,10 +50,9 @@ ServedCase case_of(const CsvTable& table, std::size_t row, const Stage& stage, b
   one.layout = fmt::format("{{tp: {}}}", whole("tp"));
   one.engine = fmt::format(
       "preset: vllm-v1-async, max_num_seqs: {}, max_num_batched_tokens: {}, num_blocks: {}, max_model_len: "
-      "4096{}, graph_sizes: [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, "
+      "4096, graph_sizes: [1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, "
       "144, 152, 160, 168, 176, 184, 192, 200, 208, 216, 224, 232, 240, 248, 256]",
-      whole("max_num_seqs"), whole("max_num_batched_tokens"), whole("kv_blocks_of_16"),
-      quantised(one.model));
+      whole("max_num_seqs"), whole("max_num_batched_tokens"), whole("kv_blocks_of_16"));
   // All but the last token of a prompt are its group's. A later stage finds the cache filled: one minute of
   // its own load stands for what came before.
   const double lead = first ? 0 : 60;
@@ -67,7 +62,7 @@ ServedCase case_of(const CsvTable& table, std::size_t row, const Stage& stage, b
       "output: {}}}, max_tokens: output, shared_prefix: {{count: {}, tokens: {}}}",
       requests, stage.rate, whole("output_len"), users, prompt - 1);
   one.cost = "model: hybrid, engine: vllm-0.15";
-  one.others = fmt::format("  run: {{warmup: {}s}}\n", lead);
+  one.others = fmt::format("  run: {{warmup: {}s}}\n  front_end: {{servers: 64, per_request: 4.2ms, per_output: 1.8ms}}\n", lead);
   return one;
 }
 

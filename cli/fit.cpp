@@ -1,0 +1,65 @@
+// fit: makes the operator profile of a device from measurements of others.
+#include <fmt/format.h>
+#include <string>
+
+#include "calibrate/importers/importer.h"
+#include "calibrate/operators/profile_fit.h"
+#include "cli/verb.h"
+#include "engine/metrics/output_file.h"
+#include "scenarios/devices.h"
+#include "scenarios/yaml_loader.h"
+
+namespace servetwin {
+namespace {
+
+class Fit final : public Verb {
+ public:
+  using Verb::Verb;
+
+  void declare(Arguments& arguments) override {
+    arguments.word("FOLDER", folder_, "The measurements.");
+    arguments.option("--layout", "NAME", layout_, "How they are laid out; by default aiconfigurator.");
+    arguments.option("--device", "DEVICE", device_, "Whose, a device of the catalogue.");
+    arguments.option("--out", "FILE", out_, "Where the profile is written; by default nowhere.");
+  }
+
+  ExitCode run(Terminal& terminal) override {
+    if (device_.empty()) throw UsageError("servetwin fit: --device is missing: whose measurements are fitted?");
+    const DeviceSpec device = find_device(device_);
+    const auto importer = Registry<Importer>::instance().make(layout_, ConfigNode{});
+    const OperatorSamples samples = importer->read(folder_, device.name);
+    terminal.out(fmt::format("{:<24} {:<18} {:>7} {:>8} {:>8} {:>8}\n", "formula", "part", "calls", "median",
+                             "by time", "p90"));
+    const ProfileFit fit = fit_profile(samples, device, [&](const FittedPart& part) {
+      terminal.out(row(part.formula, part.part, part.left_out));
+    });
+    terminal.out(row("collectives", "other sizes", fit.collectives));
+    terminal.out("\nErrors are of shapes that a fit did not see: whole groups left out in turn.\n");
+    if (!out_.empty()) {
+      write_file(out_, write_yaml(write_params(fit.profile), comment()));
+      terminal.out("wrote " + out_ + '\n');
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  static std::string row(const std::string& formula, const std::string& part, const FitError& error) {
+    return fmt::format("{:<24} {:<18} {:>7} {:>6.1f} % {:>6.1f} % {:>6.1f} %\n", formula, part, error.samples,
+                       100 * error.median, 100 * error.time_median, 100 * error.p90);
+  }
+
+  std::string comment() const {
+    return "Operator profile of " + device_ + ": formulas with numbers fitted to measured calls.\nMade by: servetwin fit FOLDER --layout " +
+           layout_ + " --device " + device_ + " --out FILE";
+  }
+
+  std::string folder_;
+  std::string layout_ = "aiconfigurator";
+  std::string device_;
+  std::string out_;
+};
+
+const Registered<Verb, Fit> kFit{"fit", "Makes a device's operator profile from measured kernels."};
+
+}  // namespace
+}  // namespace servetwin

@@ -1,0 +1,232 @@
+// Which fit serves which call. Host floors of benchmarks and second-level cache hits are left out: engines
+// replay graphs, and other layers run in between.
+#include "costmodels/operator_times.h"
+
+#include <algorithm>
+
+#include "costmodels/operators/attention_dims.h"
+#include "costmodels/operators/expert_dims.h"
+#include "costmodels/operators/tiled_gemm.h"
+
+namespace servetwin {
+namespace {
+
+constexpr double kMicro = 1e3;  // nanoseconds
+
+bool is_16_bit(DType type) { return bits_per_element(type) >= 16; }
+
+bool is_native(const DeviceSpec& device, DType weights) {
+  if (is_16_bit(weights)) return true;
+  if (weights == DType::kF8E4M3) return device.peak.fp8.has_value();
+  return weights == DType::kNvfp4 && device.peak.fp4.has_value();
+}
+
+const OperatorFit* product_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
+  const char* part = choice.fp8_scales == Fp8Scales::kBlock ? "fp8_block" : "fp8";
+  return profile.find(std::string("gemm_") + part, part);
+}
+
+// The fit for a head size: its own, or of the next larger one that was measured.
+const OperatorFit* attention_fit(const OperatorProfile& profile,
+                                 const std::string& phase,
+                                 DType kv,
+                                 std::int64_t head_dim) {
+  const std::string format = is_16_bit(kv) ? "bf16/" : "fp8/";
+  for (const std::int64_t size : {64, 128, 256}) {
+    if (size < head_dim && size != 256) continue;
+    for (const char* kernel : {"_fa3", "_fa2"}) {
+      for (const std::string& wanted : {format, std::string("bf16/")}) {
+        const OperatorFit* fit =
+            profile.find("attention_" + phase + kernel, wanted + std::to_string(size));
+        if (fit != nullptr) return fit;
+      }
+    }
+  }
+  return nullptr;
+}
+
+const OperatorFit* latent_fit(const OperatorProfile& profile, const char* formula, DType kv) {
+  const OperatorFit* fit = profile.find(formula, is_16_bit(kv) ? "bf16" : "fp8");
+  return fit != nullptr ? fit : profile.find(formula, "bf16");
+}
+
+const OperatorFit* expert_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
+  if (is_16_bit(choice.weights)) return profile.find("experts", "bf16");
+  const bool block = choice.fp8_scales == Fp8Scales::kBlock;
+  if (choice.weights == DType::kF8E4M3 || choice.weights == DType::kNvfp4) {
+    const OperatorFit* fit = profile.find("experts", block ? "fp8_block" : "fp8");
+    return fit != nullptr ? fit : profile.find("experts", "bf16");
+  }
+  const OperatorFit* fit = profile.find("experts", choice.weights == DType::kMxfp4 ? "mxfp4" : "int4");
+  return fit != nullptr ? fit : profile.find("experts", "bf16");
+}
+
+struct Fits {
+  const OperatorFit* plain = nullptr;
+  const OperatorFit* quantised = nullptr;  // null: none needed
+  const OperatorFit* decode = nullptr;
+  const OperatorFit* prefill = nullptr;
+  const OperatorFit* experts = nullptr;
+};
+
+Fits fits_of(const OperatorProfile& profile,
+             const DeviceSpec& device,
+             const ModelSpec& model,
+             const OperatorChoice& choice) {
+  Fits fits;
+  fits.plain = profile.find("gemm_bf16", "bf16");
+  if (!is_16_bit(choice.weights) && is_native(device, choice.weights)) fits.quantised = product_fit(profile, choice);
+  if (model.is_mla()) {
+    fits.decode = latent_fit(profile, "mla_decode", choice.kv);
+    fits.prefill = latent_fit(profile, "mla_prefill", choice.kv);
+  } else {
+    fits.decode = attention_fit(profile, "decode", choice.kv, model.head_dim);
+    fits.prefill = attention_fit(profile, "prefill", choice.kv, model.head_dim);
+  }
+  if (model.is_moe()) fits.experts = expert_fit(profile, choice);
+  return fits;
+}
+
+}  // namespace
+
+std::vector<Problem> operator_problems(const OperatorProfile& profile,
+                                       const DeviceSpec& device,
+                                       const ModelSpec& model,
+                                       const OperatorChoice& choice) {
+  std::vector<Problem> problems;
+  const auto missing = [&](const std::string& what) {
+    problems.push_back({kCodeInconsistent, {}, "spec.cost",
+                        "the operator profile of " + profile.device + " has no " + what,
+                        "choose another dtype, or cost.model analytic"});
+  };
+  if (device.multiprocessors == 0) {
+    problems.push_back({kCodeInconsistent, {}, "spec.device",
+                        device.name + " states no multiprocessors, which times of kernels need",
+                        "add multiprocessors to the device's file"});
+  }
+  const Fits fits = fits_of(profile, device, model, choice);
+  if (fits.plain == nullptr) missing("16-bit matrix products");
+  const bool needs_own = !is_16_bit(choice.weights) && is_native(device, choice.weights);
+  if (needs_own && fits.quantised == nullptr) missing(std::string(name_of(choice.weights)) + " matrix products");
+  if (fits.decode == nullptr) missing(model.is_mla() ? "latent decode attention" : "decode attention");
+  if (fits.prefill == nullptr) missing(model.is_mla() ? "latent prefill attention" : "prefill attention");
+  if (model.is_moe() && fits.experts == nullptr) missing("routed experts");
+  return problems;
+}
+
+OperatorTimes::OperatorTimes(const OperatorProfile& profile,
+                             const DeviceSpec& device,
+                             const ModelSpec& model,
+                             const OperatorChoice& choice)
+    : choice_(choice),
+      evidence_(profile.device == device.name ? Evidence::kInterpolated : Evidence::kExtrapolated),
+      latent_(model.is_mla()),
+      native_(is_native(device, choice.weights)),
+      collectives_(profile.collectives) {
+  const GpuLimits from = profile.gpu();
+  const GpuLimits to = limits_of(device);
+  const Fits fits = fits_of(profile, device, model, choice);
+  const auto fitted = [&](const OperatorFit* fit) { return operator_of(*fit, from, to); };
+  plain_ = fitted(fits.plain);
+  if (fits.quantised != nullptr) quantised_ = fitted(fits.quantised);
+  decode_ = fitted(fits.decode);
+  prefill_ = fitted(fits.prefill);
+  if (fits.experts != nullptr) experts_ = fitted(fits.experts);
+  const double bits = bits_per_element(choice.weights);
+  expert_bits_ = is_16_bit(choice.weights) ? 16 : bits;
+  if (choice.weights == DType::kNvfp4) k_share_ = native_ ? 0.5 : 1;
+  if (!native_) {
+    GpuLimits unlimited = to;
+    unlimited.bytes *= 1e3;
+    compute_ = operator_of(*fits.plain, from, unlimited);
+    k_share_ = bits / 16;
+  }
+  if (from.link > 0 && to.link > 0) link_time_ = from.link / to.link;
+}
+
+double OperatorTimes::gemm(double m, double n, double k, bool quantised) const {
+  Dims dims{};
+  dims[kGemmM] = m;
+  dims[kGemmN] = n;
+  dims[kGemmK] = k;
+  return kMicro * (quantised ? quantised_ : plain_)->us(dims);
+}
+
+// Formats that only compress weights: read in fewer bytes, computed in 16 bits.
+double OperatorTimes::compressed_gemm(double m, double n, double k) const {
+  Dims dims{};
+  dims[kGemmM] = m;
+  dims[kGemmN] = n;
+  dims[kGemmK] = k;
+  return std::max(gemm(m, n, std::max(1.0, k * k_share_), false), kMicro * compute_->us(dims));
+}
+
+double OperatorTimes::product(double tokens, const LayerProduct& product) const {
+  if (tokens <= 0) return 0;
+  if (!product.quantised || is_16_bit(choice_.weights)) return gemm(tokens, product.n, product.k, false);
+  if (!native_) return compressed_gemm(tokens, product.n, product.k);
+  return gemm(tokens, product.n, product.k * k_share_, true);
+}
+
+double OperatorTimes::decode(const AttentionShape& shape, double rows, double context) const {
+  if (rows <= 0) return 0;
+  Dims dims{};
+  dims[kDecodeRows] = rows;
+  dims[kDecodeContext] = std::max(1.0, context);
+  dims[kDecodeHeads] = shape.heads;
+  dims[kDecodeKvHeads] = shape.kv_heads;
+  dims[kDecodeHeadDim] = shape.head_dim;
+  dims[kDecodeKvBytes] = shape.kv_bytes;
+  dims[kDecodeCold] = 1;
+  return kMicro * decode_->us(dims);
+}
+
+double OperatorTimes::prefill(const AttentionShape& shape, double rows, double tokens, double cached) const {
+  if (rows <= 0 || tokens <= 0) return 0;
+  Dims dims{};
+  dims[kPrefillRows] = std::max(1.0, rows);
+  dims[kPrefillTokens] = std::max(1.0, tokens);
+  dims[kPrefillCached] = cached;
+  dims[kPrefillHeads] = shape.heads;
+  dims[kPrefillKvHeads] = shape.kv_heads;
+  dims[kPrefillHeadDim] = shape.head_dim;
+  dims[kPrefillKvBytes] = shape.kv_bytes;
+  return kMicro * prefill_->us(dims);
+}
+
+double OperatorTimes::experts(double tokens, const ExpertLayers& layers) const {
+  if (tokens <= 0 || layers.count <= 0) return 0;
+  Dims dims{};
+  dims[kExpertTokens] = tokens;
+  dims[kExpertHidden] = layers.hidden;
+  dims[kExpertWidth] = layers.width;
+  dims[kExpertTopK] = layers.top_k;
+  dims[kExpertCount] = layers.experts;
+  dims[kExpertRanks] = layers.ranks;
+  dims[kExpertBits] = expert_bits_;
+  dims[kExpertRouting] = static_cast<double>(choice_.routing);
+  return kMicro * experts_->us(dims);
+}
+
+// Between two numbers of ranks that were measured, the larger one's time.
+double OperatorTimes::collective(const char* op, double bytes, int ranks) const {
+  if (ranks <= 1 || bytes <= 0) return 0;
+  const CollectiveTimes* best = nullptr;
+  for (const char* by : {"custom", "nccl"}) {
+    for (const CollectiveTimes& one : collectives_) {
+      if (one.op != op || one.by != by) continue;
+      const bool nearer = best == nullptr || (best->ranks < ranks && one.ranks > best->ranks) ||
+                          (one.ranks >= ranks && one.ranks < best->ranks);
+      if (nearer) best = &one;
+    }
+    if (best != nullptr) break;
+  }
+  if (best == nullptr) return 0;
+  const double base = best->us.front();
+  return kMicro * (base + (best->at(bytes) - base) * link_time_);
+}
+
+double OperatorTimes::all_reduce(double bytes, int ranks) const { return collective("all_reduce", bytes, ranks); }
+double OperatorTimes::all_gather(double bytes, int ranks) const { return collective("all_gather", bytes, ranks); }
+
+}  // namespace servetwin
