@@ -11,7 +11,9 @@
 namespace servetwin {
 namespace {
 
-constexpr std::size_t kFewestGroups = 10;  // below that a table of corrections would learn single shapes
+// Below that a table of corrections would learn single shapes; latent attention has but one shape a head count.
+constexpr std::size_t kFewestGroups = 10;
+constexpr std::size_t kFewestLatentGroups = 5;
 
 using Parts = std::map<std::pair<std::string, std::string>, std::vector<const OperatorSample*>>;
 
@@ -24,7 +26,8 @@ void fit_part(const std::string& formula_name,
   std::set<std::string> groups;
   for (const OperatorSample* sample : samples) groups.insert(sample->group);
   FitSettings settings;
-  settings.corrections = groups.size() >= kFewestGroups;
+  const bool latent = formula_name.rfind("mla", 0) == 0;
+  settings.corrections = groups.size() >= (latent ? kFewestLatentGroups : kFewestGroups);
   settings.ridge = formula_name.rfind("gemm", 0) == 0 ? 0.3 : 2;
   FittedPart done{formula_name, part, {}};
   if (groups.size() > 1) {

@@ -62,7 +62,7 @@ ServedCase case_of(const CsvTable& table, std::size_t row, const Stage& stage, b
       "output: {}}}, max_tokens: output, shared_prefix: {{count: {}, tokens: {}}}",
       requests, stage.rate, whole("output_len"), users, prompt - 1);
   one.cost = "model: hybrid, engine: vllm-0.15";
-  one.others = fmt::format("  run: {{warmup: {}s}}\n  front_end: {{servers: 64, per_request: 4.2ms, per_output: 1.8ms}}\n", lead);
+  one.others = fmt::format("  run: {{warmup: {}s}}\n  front_end: {{servers: 64, per_request: 4010us, per_output: 1720us}}\n", lead);
   return one;
 }
 
