@@ -1,43 +1,17 @@
 // step: the steps of a run one by one, on the terminal by keys or printed.
-#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "cli/explain.h"
+#include "cli/shown_run.h"
 #include "cli/step_viewer.h"
 #include "engine/base/text.h"
 #include "engine/base/unit_text.h"
 
 namespace servetwin {
 namespace {
-
-// What is shown: a scenario, the folder of a run, or a journal.
-struct ShownRun {
-  Scenario scenario;
-  std::string folder;   // of a run, or empty
-  std::string journal;  // or empty
-
-  std::unique_ptr<Rerun> make(std::vector<Observer*> observers) const {
-    if (!folder.empty()) return run_again(folder, scenario, std::move(observers));
-    if (!journal.empty()) return replay_plainly(journal, std::move(observers));
-    return simulate_again(scenario, true, std::move(observers));
-  }
-};
-
-ShownRun open_run(const std::string& name, const ScenarioOverrides& overrides) {
-  std::error_code failed;
-  const bool is_folder = std::filesystem::is_directory(name, failed);
-  const bool is_journal = !is_folder && name.size() > 4 && name.substr(name.size() - 4) == ".zst";
-  if ((is_folder || is_journal) && !overrides.set.empty())
-    throw UsageError("servetwin step: --set changes a scenario, and " + name + " is a run");
-  if (is_folder) return {scenario_of_run(name), name, ""};
-  if (!is_journal) return {load_scenario(name, overrides), "", ""};
-  const std::string journal = journal_of(name);
-  const JournalReader reader(journal);
-  return {parse_scenario(reader.header().scenario, reader.name()), "", journal};
-}
 
 class Step final : public Verb {
  public:

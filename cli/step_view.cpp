@@ -111,7 +111,7 @@ Section map_of(const StepFrame& frame, const StepView& view, std::size_t width, 
   section.head.push_back(
       {{map.per_cell == 1 ? "KV blocks" : fmt::format("KV blocks, {} a cell", map.per_cell),
         TextStyle::kTitle},
-       {": a-z who computed them, 2-9+ so many hold them, : cached, . free"}});
+       {": a-z by whom, 2-9+ shared by, : cached, . free"}});
   section.lines = map.lines;
   return section;
 }

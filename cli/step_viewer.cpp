@@ -15,8 +15,7 @@ constexpr std::uint64_t kProgressEvery = 500;  // steps
 constexpr std::int64_t kPage = 10;
 constexpr std::size_t kMaxDigits = 15;
 
-constexpr const char* kKeys =
-    "left right: step  up down: request  g: go to  f: follow  n p: next change  ?: help  q: quit";
+constexpr const char* kKeys = "arrows: step, request  g: go to  f: follow  n p: change  ?: help  q: quit";
 
 const char* const kHelpLines[] = {
     "right l space    the next step",
@@ -27,13 +26,14 @@ const char* const kHelpLines[] = {
     "down j, up k     follow the next request of the step, the one before",
     "f NUMBER enter   follow that request",
     "u                follow nobody",
-    "n p              the next step, or the one before, in which something else becomes of who is followed",
+    "n p              the next step, or the one before, in which something",
+    "                 else becomes of who is followed",
     "?                these keys; any key goes back",
     "q                quit",
     "",
     "tokens           computed in the step, of max_num_batched_tokens",
     "shared           KV blocks of the request that others hold too",
-    "map              the letter among the KV blocks of those that the request has computed",
+    "map              the letter of the KV blocks that the request has computed",
 };
 
 // What must differ for a step to be another change: not the counts, which differ in every step.

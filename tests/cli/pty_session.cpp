@@ -16,7 +16,7 @@
 namespace servetwin::test {
 namespace {
 
-constexpr std::chrono::seconds kFarTooLong{60};
+constexpr std::chrono::seconds kFarTooLong{20};
 
 using Clock = std::chrono::steady_clock;
 
