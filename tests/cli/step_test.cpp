@@ -273,6 +273,20 @@ TEST_CASE("whatever ends the program, the terminal is as it was before") {
   CHECK(typed.is_restored());
 }
 
+TEST_CASE("an invariant that breaks on the way gives the terminal back before it is told") {
+  const Playground ground;
+  write_tiny(ground);
+  ground.write("step.csv", "step,duration_us\n1,10000\n");  // and none for step 2
+  PtySession session(ground, {"step", "tiny.yaml"}, 80, 24);
+  REQUIRE(session.shows("q: quit"));
+  session.press(kRight);
+  CHECK(session.ends() == 3);
+  CHECK(session.is_restored());
+  const std::size_t left = session.bytes().rfind("\x1b[?1049l");
+  REQUIRE(left != std::string::npos);
+  CHECK(session.bytes().find("invariant broken", left) != std::string::npos);
+}
+
 TEST_CASE("a program that is put aside gives the terminal back, and draws again when it goes on") {
   const Playground ground;
   write_tiny(ground);

@@ -30,7 +30,7 @@ TEST_CASE("help and version are data and name every verb and the build") {
   CHECK(help.code == 0);
   CHECK(help.err.empty());
   for (const char* verb :
-       {"simulate", "validate", "list", "init", "replay", "diff", "explain", "selfcheck", "config"}) {
+       {"simulate", "validate", "list", "init", "replay", "diff", "explain", "step", "selfcheck", "config"}) {
     CAPTURE(verb);
     CHECK(contains(help.out, std::string("  ") + verb));
     CHECK(ground.run(std::string("$S ") + verb + " --help").code == 0);
