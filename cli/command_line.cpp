@@ -8,6 +8,7 @@
 #include <new>
 
 #include "cli/plugin_file.h"
+#include "cli/screen.h"
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -33,6 +34,7 @@ std::string& replay_command() {
 }
 
 [[noreturn]] void on_broken_invariant(const std::string& message) {
+  leave_screen();
   if (!plugin_being_loaded().empty()) {
     const std::string text = "error: " + plugin_being_loaded() +
                              ": registers what is refused, perhaps a name that is taken [PLG003]\n" + message;

@@ -25,7 +25,7 @@ ExitCode explain_request(const std::string& folder,
                          const ExplainOutput& output);
 
 // Whether the run again came to the run's own digests.
-class Rerun;
+struct RunDigests;
 struct Confirmation {
   std::optional<bool> same;  // nothing for a run that was stopped before its end
   std::string text;          // the same for people
@@ -34,6 +34,6 @@ struct Confirmation {
   // The text: to standard output when it belongs to a text there, else as a message.
   void print(const ExplainOutput& output) const;
 };
-Confirmation confirm_digests(const std::string& folder, Rerun& rerun);
+Confirmation confirm_digests(const std::string& folder, const RunDigests& again);
 
 }  // namespace servetwin

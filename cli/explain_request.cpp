@@ -160,14 +160,14 @@ ExitCode explain_request(const std::string& folder,
                          std::optional<StepId> step,
                          const ExplainOutput& output) {
   const Scenario scenario = scenario_of_run(folder);
-  RequestStory story(request, step);
+  RequestStory story(request, step, scenario.spec().engine.rules);
   const std::unique_ptr<Rerun> rerun = run_again(folder, scenario, {&story});
   story.watch(rerun->cluster());
   serve(rerun->cluster(), rerun->backend());
   if (!story.spec()) {
     throw UsageError(fmt::format("servetwin explain: the run has no request {}", raw(request)));
   }
-  const Confirmation confirmation = confirm_digests(folder, *rerun);
+  const Confirmation confirmation = confirm_digests(folder, rerun->digests());
   if (output.json) {
     Json out = request_json(story, step);
     out["same_run"] = confirmation.same ? Json(*confirmation.same) : Json(nullptr);

@@ -5,6 +5,7 @@
 
 #include "cli/explain.h"
 #include "cli/held_requests.h"
+#include "cli/preemption_reason.h"
 #include "cli/rerun.h"
 #include "engine/base/digest.h"
 #include "engine/base/text.h"
@@ -73,7 +74,7 @@ void print_lines(const std::vector<std::string>& lines, Terminal& terminal) {
   if (lines.size() > kLinesShown) terminal.out(fmt::format("  and {} more\n", lines.size() - kLinesShown));
 }
 
-std::vector<std::string> batch_lines(const StepPlan& plan) {
+std::vector<std::string> batch_lines(const StepPlan& plan, const RuleNames& rules) {
   std::vector<std::string> lines;
   for (const StepRow& row : plan.rows) {
     std::string text = fmt::format("request {}: {} token{} after {}", raw(row.request), row.tokens.value,
@@ -88,8 +89,8 @@ std::vector<std::string> batch_lines(const StepPlan& plan) {
   }
   for (const PlanEntry& entry : plan.entries) {
     if (entry.action == PlanAction::kPreempt) {
-      lines.push_back(fmt::format("request {}: preempted, {} computed tokens lost", raw(entry.request),
-                                  entry.tokens.value));
+      lines.push_back(fmt::format("request {}: preempted, {}, {} computed tokens lost", raw(entry.request),
+                                  why_preempted(plan, entry, rules), entry.tokens.value));
     } else if (entry.action == PlanAction::kSwapOut || entry.action == PlanAction::kSwapIn) {
       lines.push_back(fmt::format("request {}: KV of {} tokens copied {}", raw(entry.request),
                                   entry.tokens.value,
@@ -124,7 +125,7 @@ void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& term
                     to_milliseconds(price.swap + price.cost.total)));
   }
   terminal.out("\nbatch:\n");
-  print_lines(batch_lines(plan), terminal);
+  print_lines(batch_lines(plan, scenario.spec().engine.rules), terminal);
   terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n",
                            plan.running - (plan.shape.sequences - plan.shape.padding_sequences), plan.running,
                            plan.waiting));
@@ -177,7 +178,10 @@ Json step_json(const StepWatch& watch, const Scenario& scenario, const std::opti
   out["preempted"] = Json::array();
   for (const PlanEntry& entry : plan.entries) {
     if (entry.action != PlanAction::kPreempt) continue;
-    out["preempted"].push_back({{"request", raw(entry.request)}, {"tokens_lost", entry.tokens.value}});
+    out["preempted"].push_back({{"request", raw(entry.request)},
+                                {"tokens_lost", entry.tokens.value},
+                                {"for", entry.cause == kNoRequest ? Json(nullptr) : Json(raw(entry.cause))},
+                                {"because", why_preempted(plan, entry, scenario.spec().engine.rules)}});
   }
   out["swapped_out_blocks"] = plan.shape.swap_out_blocks;
   out["swapped_in_blocks"] = plan.shape.swap_in_blocks;
@@ -195,12 +199,11 @@ Json step_json(const StepWatch& watch, const Scenario& scenario, const std::opti
 
 }  // namespace
 
-Confirmation confirm_digests(const std::string& folder, Rerun& rerun) {
+Confirmation confirm_digests(const std::string& folder, const RunDigests& again) {
   const RunSummary summary = summary_of_run(folder);
   if (!summary.complete) {
     return {std::nullopt, "note: the run was stopped before its end, so its digests cannot be compared\n"};
   }
-  const RunDigests again = rerun.digests();
   const char* how = summary.needs_journal ? "replayed" : "simulated again";
   if (again == summary.digests) {
     return {true, fmt::format("{}, every step by itself: same decisions ({}) and same times ({})\n", how,
@@ -234,7 +237,7 @@ ExitCode explain_step(const std::string& folder,
     throw UsageError(fmt::format("servetwin explain: replica {} has steps 1 to {}, and no step {}",
                                  raw(replica), raw(watch.last_step()), raw(step)));
   }
-  const Confirmation confirmation = confirm_digests(folder, *rerun);
+  const Confirmation confirmation = confirm_digests(folder, rerun->digests());
   if (output.json) {
     output.terminal.out(step_json(watch, scenario, confirmation.same).dump(2) + '\n');
   } else {

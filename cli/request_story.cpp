@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "cli/preemption_reason.h"
 #include "engine/base/text.h"
 
 namespace servetwin {
@@ -55,7 +56,7 @@ void RequestStory::note_preemption(const StepPlan& plan, std::size_t entry) {
   const std::int64_t tokens = plan.entries[swapped ? entry - 1 : entry].tokens.value;
   const std::string detail = swapped ? fmt::format("KV of {} tokens copied to the host", tokens)
                                      : fmt::format("{} computed tokens lost", tokens);
-  add(plan, "preempted", detail, false);
+  add(plan, "preempted", why_preempted(plan, plan.entries[entry], rules_) + ", " + detail, false);
 }
 
 void RequestStory::note_step(const StepPlan& plan) {

@@ -9,6 +9,7 @@
 
 #include "cli/held_requests.h"
 #include "engine/serving/observer.h"
+#include "engine/serving/preset.h"
 
 namespace servetwin {
 
@@ -26,8 +27,9 @@ struct StoryStretch {
 // Watches a run whose every step has all its rows.
 class RequestStory final : public Observer {
  public:
-  // `step`: what became of it there is noted too.
-  RequestStory(RequestId request, std::optional<StepId> step) : request_(request), step_(step) {}
+  // `step`: what became of it there is noted too. `rules` are those of the run.
+  RequestStory(RequestId request, std::optional<StepId> step, RuleNames rules)
+      : request_(request), step_(step), rules_(std::move(rules)) {}
 
   // To be called before the run.
   void watch(const Cluster& cluster) { cluster_ = &cluster; }
@@ -58,6 +60,7 @@ class RequestStory final : public Observer {
 
   RequestId request_;
   std::optional<StepId> step_;
+  RuleNames rules_;
   const Cluster* cluster_ = nullptr;
   std::optional<RequestSpec> spec_;
   ReplicaId replica_ = kNoReplica;

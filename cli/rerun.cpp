@@ -141,8 +141,11 @@ std::unique_ptr<Rerun> run_again(const std::string& folder,
                                  const Scenario& scenario,
                                  std::vector<Observer*> observers) {
   if (!summary_of_run(folder).needs_journal) return simulate_again(scenario, true, std::move(observers));
-  return std::make_unique<JournalRerun>(std::make_unique<JournalReader>(journal_of(folder)),
-                                        std::move(observers));
+  return replay_plainly(journal_of(folder), std::move(observers));
+}
+
+std::unique_ptr<Rerun> replay_plainly(const std::string& journal, std::vector<Observer*> observers) {
+  return std::make_unique<JournalRerun>(std::make_unique<JournalReader>(journal), std::move(observers));
 }
 
 Scenario scenario_of_run(const std::string& folder) {

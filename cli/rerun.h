@@ -54,6 +54,9 @@ std::unique_ptr<Rerun> run_again(const std::string& folder,
                                  const Scenario& scenario,
                                  std::vector<Observer*> observers);
 
+// A journal again, each step by itself with all its rows.
+std::unique_ptr<Rerun> replay_plainly(const std::string& journal, std::vector<Observer*> observers);
+
 // The resolved scenario of a run's folder. Throws ConfigError when it is none.
 Scenario scenario_of_run(const std::string& folder);
 

@@ -25,6 +25,7 @@ class Terminal {
   // A line that the next one replaces; nothing unless standard error is a terminal. Empty: the line is wiped.
   void progress(std::string_view line);
 
+  bool styles() const { return colour_out_; }  // emphasis on standard output
   bool shows_progress() const { return shows_progress_; }
   std::string bold(std::string_view text) const;      // for standard output
   std::string alarming(std::string_view text) const;  // for standard error

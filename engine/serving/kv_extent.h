@@ -30,6 +30,16 @@ struct TakenExtent {
   std::int32_t count = 0;
 };
 
+// Blocks [first, end) that `request` allocated and that share one fate, for those who look at the whole pool.
+struct KvRange {
+  RequestId request = kNoRequest;  // kNoRequest: never used
+  std::int32_t first = 0;
+  std::int32_t end = 0;
+  std::int32_t refs = 0;  // sequences that hold them; 0: free
+  bool cached = false;    // findable by their content
+  std::int64_t size() const { return end - first; }
+};
+
 // Follows each block for those that need ids or lifetimes (block tables, tests). Only the plain loop names
 // owners of growth, so listeners are for plain loops.
 class KvListener {

@@ -51,6 +51,8 @@ class KvGroup {
   // Taken extents since the last clear_taken(), adjacent ones joined.
   const std::vector<TakenExtent>& taken() const { return taken_; }
   void clear_taken() { taken_.clear(); }
+  // The whole pool: what is held, owner by owner, then what is free, in the order in which it is taken.
+  std::vector<KvRange> ranges() const;
   void set_listener(KvListener* listener) { listener_ = listener; }
   // Walks everything and checks every invariant; for tests.
   void check_all() const;
@@ -112,6 +114,7 @@ class KvGroup {
   [[gnu::noinline]] void evict_any(OwnerSlot owner, std::int32_t first, std::int32_t end);
   void cut_copies(std::uint32_t node, OwnerSlot owner, std::int32_t first, std::int32_t end);
   void release_owner_if_empty(OwnerSlot owner);
+  void add_ranges(const Piece& piece, std::vector<KvRange>& ranges) const;
   std::int32_t found_until(const Node& node, std::int32_t index, OwnerSlot& owner) const;
   std::uint32_t node_for(const RunKey& key);
 

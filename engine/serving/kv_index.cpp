@@ -152,6 +152,37 @@ bool KvGroup::reset_cache() {
   return true;
 }
 
+// A piece cut where its blocks begin or cease to be findable, ascending.
+void KvGroup::add_ranges(const Piece& piece, std::vector<KvRange>& ranges) const {
+  const Owner& owner = owners_[piece.owner];
+  std::int32_t at = piece.first;
+  const auto add = [&](std::int32_t end, bool cached) {
+    if (at >= end) return;
+    ranges.push_back({owner.request, at, end, piece.refs, cached});
+    at = end;
+  };
+  for (const Published& published : owner.published) {
+    add(std::min(published.first, piece.end), false);
+    add(std::min(published.end, piece.end), true);
+  }
+  add(piece.end, false);
+}
+
+std::vector<KvRange> KvGroup::ranges() const {
+  std::vector<KvRange> ranges;
+  for (const Owner& owner : owners_) {
+    for (std::uint32_t index = owner.head; index != kNone; index = pieces_[index].next_piece) {
+      if (pieces_[index].refs > 0) add_ranges(pieces_[index], ranges);
+    }
+  }
+  for (std::uint32_t index = queue_head_; index != kNone; index = pieces_[index].next) {
+    const auto begin = static_cast<std::ptrdiff_t>(ranges.size());
+    add_ranges(pieces_[index], ranges);
+    std::reverse(ranges.begin() + begin, ranges.end());  // the last block is taken first
+  }
+  return ranges;
+}
+
 void KvGroup::check_all() const {
   std::int64_t free = 0;
   for (std::uint32_t index = queue_head_; index != kNone; index = pieces_[index].next) {

@@ -34,7 +34,12 @@ struct PlanEntry {
   Tokens hit{};      // kAdmit: prefix hit
   bool sampled = false;  // the last token of the row yields an output
   bool resumed = false;  // kAdmit: after a preemption
+  // kPreempt: for whose allocation; its own if it found no room itself, none where room is made ahead for
+  // all. Explains and decides nothing: digests leave it out.
+  RequestId cause = kNoRequest;
 };
+
+static_assert(sizeof(PlanEntry) <= 40);
 
 // Why requests did not advance in a plan. Every request of the replica that is not advanced counts under one
 // reason.

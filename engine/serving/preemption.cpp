@@ -24,7 +24,7 @@ bool StepBuilder::make_room(std::size_t& index, std::int64_t need) {
     const bool itself = r_.running[victim] == slot;
     refund(r_.running[victim]);
     swap_out(table_[r_.running[victim]]);
-    preempt(victim);
+    preempt(victim, table_[slot].spec.id);
     if (itself) return false;
     if (victim < index) --index;
   }
@@ -56,7 +56,7 @@ void StepBuilder::retract() {
     if (std::max(need, ahead) <= r_.kv().free().value) return;
     const std::size_t victim = pick_victim();
     swap_out(table_[r_.running[victim]]);
-    preempt(victim);
+    preempt(victim, kNoRequest);
     ahead = blocks_for(each * r_.num_running(), r_.config.block_size).value;
   }
 }
@@ -75,7 +75,7 @@ void StepBuilder::yield_to_waiting() {
       const std::size_t victim = pick_yielding(head, view);
       if (victim == r_.running.size()) break;
       swap_out(table_[r_.running[victim]]);
-      preempt(victim);
+      preempt(victim, table_[head].spec.id);
     }
   }
   put_back_set_aside();
@@ -168,12 +168,12 @@ void StepBuilder::swap_out(RequestState& state) {
   r_.plan.swap_outs.push_back(std::move(copy));
 }
 
-void StepBuilder::preempt(std::size_t index) {
+void StepBuilder::preempt(std::size_t index, RequestId cause) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
   record_growth(r_.words, r_.kv());
   const Tokens lost{state.swapped ? 0 : static_cast<std::int64_t>(state.computed)};
-  const PlanEntry entry{PlanAction::kPreempt, state.spec.id, lost, Tokens{0}, Tokens{0}, false, false};
+  const PlanEntry entry{PlanAction::kPreempt, state.spec.id, lost, Tokens{0}, Tokens{0}, false, false, cause};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kPreempt, entry);
   r_.kv().release(state.owner);

@@ -354,7 +354,7 @@ void Replica::preempt_all(Time now) {
   }
   while (!s_.running.empty()) {
     const Slot slot = s_.running.back();
-    builder_->preempt(s_.running.size() - 1);
+    builder_->preempt(s_.running.size() - 1, kNoRequest);
     s_.classify(slot);
   }
   for (Slot slot = 0; slot < s_.table.capacity(); ++slot) {

@@ -32,8 +32,9 @@ class StepBuilder {
   bool preempted() const { return preempted_; }
   // Running requests that the last plan passed over, and why; of those it preempted later, nothing holds.
   const std::vector<std::pair<Slot, HeldReason>>& holds() const { return holds_; }
-  // Takes a running request's KV back; it waits again, in front. Also used by a forced cache reset.
-  void preempt(std::size_t index);
+  // Takes a running request's KV back, for `cause`; it waits again, in front. Also used by a forced cache
+  // reset.
+  void preempt(std::size_t index, RequestId cause);
   // Makes the request's full blocks findable as far as their content is known.
   void publish(RequestState& state);
 

@@ -25,6 +25,7 @@ class Playground {
   std::string read(const std::string& file) const;
   void write(const std::string& file, const std::string& text) const;
   bool has(const std::string& file) const;
+  const std::string& path() const { return path_; }
 
  private:
   std::string path_;

@@ -30,7 +30,7 @@ TEST_CASE("help and version are data and name every verb and the build") {
   CHECK(help.code == 0);
   CHECK(help.err.empty());
   for (const char* verb :
-       {"simulate", "validate", "list", "init", "replay", "diff", "explain", "selfcheck", "config"}) {
+       {"simulate", "validate", "list", "init", "replay", "diff", "explain", "step", "selfcheck", "config"}) {
     CAPTURE(verb);
     CHECK(contains(help.out, std::string("  ") + verb));
     CHECK(ground.run(std::string("$S ") + verb + " --help").code == 0);
@@ -142,7 +142,9 @@ TEST_CASE("a request's story joins its waiting, counts the reasons, and says whe
   CHECK(contains(life, " × behind a head that KV memory holds back, "));
   CHECK(contains(life,
                  "admitted: 251 tokens after 0, 0 from the prefix cache, 16 blocks held, yields a token\n"));
-  CHECK(contains(life, "preempted: 258 computed tokens lost\n"));
+  CHECK(contains(life,
+                 "step 3206      preempted: to make room for request 136 (victim rule: last_admitted), 258 "
+                 "computed tokens lost\n"));
   CHECK(contains(life, "s in all, 5.628966 s of them until it was first scheduled, 0.444956 s preempted"));
   CHECK(contains(life, "; 529 tokens computed again\n"));
   CHECK(std::count(life.begin(), life.end(), '\n') < 25);

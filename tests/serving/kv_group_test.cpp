@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <rapidcheck.h>
+#include <set>
+#include <tuple>
 
 #include "tests/support/block_ids.h"
 #include "tests/support/catch.h"
@@ -109,6 +111,7 @@ class TwoPools {
       content_runs(spec, Tokens{size_}, kSeed, probe.runs);
       find(probe, 60);
     }
+    check_ranges();
   }
 
  private:
@@ -131,6 +134,34 @@ class TwoPools {
     std::int32_t index;
     friend bool operator==(const Name&, const Name&) = default;
   };
+
+  // What the ranges say of each block: who allocated it, who holds it, whether it can be hit; and in which
+  // order those that are free will be taken.
+  void check_ranges() const {
+    using Fate = std::tuple<RequestId, std::int32_t, int, bool>;
+    const auto fate_of = [this](int id) {
+      const Name& name = named_.at(id);
+      return Fate{name.request, name.index, naive_.references(id), naive_.can_be_hit(id)};
+    };
+    std::multiset<Fate> held;
+    for (const auto& [id, name] : named_) {
+      if (naive_.references(id) > 0) held.insert(fate_of(id));
+    }
+    std::vector<Fate> free;
+    for (const int id : naive_.free_ids()) free.push_back(fate_of(id));
+    std::multiset<Fate> told_held;
+    std::vector<Fate> told_free;
+    for (const KvRange& range : ours_.ranges()) {
+      for (std::int32_t i = 0; i < range.size(); ++i) {
+        const std::int32_t index = range.refs > 0 ? range.first + i : range.end - 1 - i;
+        const Fate fate{range.request, index, range.refs, range.cached};
+        if (range.refs > 0) told_held.insert(fate);
+        if (range.refs == 0) told_free.push_back(fate);
+      }
+    }
+    RC_ASSERT(told_held == held);
+    RC_ASSERT(told_free == free);
+  }
 
   std::vector<int> ids_of(const std::vector<KvExtent>& extents) const {
     std::vector<int> ids;

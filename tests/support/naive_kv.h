@@ -49,6 +49,7 @@ class NaiveKv {
   std::vector<int> free_ids() const { return {free_.begin(), free_.end()}; }
   std::vector<int> block_ids(RequestId id) const;
   int references(int block) const { return refs_[static_cast<std::size_t>(block)]; }
+  bool can_be_hit(int block) const { return key_of_[static_cast<std::size_t>(block)] != 0; }
 
  private:
   // A block's content with all that came before it: parent's number, tokens, adapter, salt.
