@@ -82,6 +82,7 @@ struct ContextLine {
       0;  // the part of base_ns that is OpClass::kHost: what overlaps where steps are prepared ahead
 };
 
+struct ConfigNode;  // engine/base/config_node.h
 struct ModelSpec;   // engine/models/spec.h
 struct DeviceSpec;  // costmodels/device_spec.h
 
@@ -103,6 +104,8 @@ struct CostContext {
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
   std::string folder;  // where relative file names in parameters start; empty: the working directory
+  // Reads a YAML file, strictly, throwing ConfigError; null: models that are made from one refuse.
+  ConfigNode (*load_tree)(const std::string& file) = nullptr;
 };
 
 // Pure: the same input gives the same cost.

@@ -1,0 +1,35 @@
+// Measures one planned step after the other until the time is up or the fit is good enough.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "calibrate/measure/rows_file.h"
+#include "calibrate/measure/step_timer.h"
+
+namespace servetwin {
+
+struct CampaignProgress {
+  std::int64_t rows = 0;
+  Duration spent{};
+  std::optional<double> error;  // of steps left out, of the region that fits worst; none: too few steps yet
+};
+
+struct CampaignOptions {
+  Duration budget{};
+  std::uint64_t seed = 1;
+  double good_enough = 0.01;            // such an error ends it
+  const volatile bool* stop = nullptr;  // becomes true when it shall end early
+  std::function<void(const CampaignProgress&)> progress;
+};
+
+// Appends to `rows` and begins where they end. At least one row is measured.
+CampaignProgress measure(StepTimer& timer,
+                         const StepSpace& space,
+                         RowsFile& rows,
+                         const CampaignOptions& options);
+
+// Runs a step as often as it takes, the first time for nothing.
+StepRowTimes time_step(StepTimer& timer, const PlannedStep& step);
+
+}  // namespace servetwin

@@ -1,0 +1,123 @@
+// One sequence is computed whole; rows of steps are continuations of copies of it.
+#include "calibrate/measure/model_timer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace servetwin {
+namespace {
+
+constexpr auto kPause = std::chrono::microseconds(60);  // about what a live worker waits between two steps
+
+RunnerOptions with_room(RunnerOptions options, const StepSpace& space) {
+  const std::int64_t longest = ceil_div(space.context, options.block_size.value);
+  options.num_blocks = Blocks{1 + longest + space.blocks};
+  options.host_blocks = Blocks{};
+  options.kv_cache = true;
+  return options;
+}
+
+RequestId request_of(std::size_t row) { return RequestId{static_cast<std::uint32_t>(row)}; }
+
+}  // namespace
+
+ModelTimer::ModelTimer(const ModelSpec& spec,
+                       const ModelWeights& weights,
+                       RunnerOptions options,
+                       const StepSpace& space)
+    : space_(space),
+      block_size_(options.block_size.value),
+      text_(1, spec.vocab),
+      runner_(spec, weights, with_room(std::move(options), space), text_, {}) {
+  CHECK_INVARIANT(space.block_size == block_size_, space.block_size, block_size_);
+  std::vector<TokenId> prompt;
+  for (std::int64_t t = 0; t < space.context; ++t)
+    prompt.push_back(static_cast<TokenId>((t * 7919 + 13) % spec.vocab));
+  const std::int64_t longest = ceil_div(space.context, block_size_);
+  for (std::int64_t i = 0; i < longest; ++i) first_blocks_.push_back(static_cast<std::int32_t>(1 + i));
+  holds_.assign(static_cast<std::size_t>(space.blocks), -1);
+  runner_.take_place();
+  for (std::size_t row = 0; row <= static_cast<std::size_t>(space.sequences); ++row) {
+    SequenceStart start;
+    start.request = request_of(row);
+    start.prompt = prompt;
+    start.sampling.ignore_eos = true;
+    runner_.start(std::move(start));
+  }
+  fill_first(space.context);
+}
+
+// The last of the sequences, in chunks that a step may have.
+void ModelTimer::fill_first(std::int64_t tokens) {
+  const std::int64_t chunk = std::min<std::int64_t>(space_.tokens, 256);
+  tables_.assign(static_cast<std::size_t>(space_.sequences) + 1, first_blocks_);
+  for (std::int64_t done = 0; done < tokens; done += chunk) {
+    PlannedStep step;
+    step.rows.push_back({done, std::min(chunk, tokens - done), false, false});
+    runner_.run(batch_of(step));
+  }
+}
+
+// Rows take blocks in turn, so that a step's are not always the same.
+std::vector<std::int32_t> ModelTimer::take_blocks(std::int64_t tokens) {
+  std::vector<std::int32_t> blocks;
+  const auto behind = static_cast<std::int32_t>(1 + first_blocks_.size());
+  for (std::int64_t i = 0; i < ceil_div(tokens, block_size_); ++i) {
+    const std::int32_t block = behind + next_block_;
+    std::int64_t& held = holds_[static_cast<std::size_t>(next_block_)];
+    if (held != i) runner_.copy_block(first_blocks_[static_cast<std::size_t>(i)], block);
+    held = i;
+    blocks.push_back(block);
+    next_block_ = static_cast<std::int32_t>((next_block_ + 1) % static_cast<std::int32_t>(space_.blocks));
+  }
+  return blocks;
+}
+
+StepBatch ModelTimer::batch_of(const PlannedStep& step) const {
+  StepBatch batch;
+  batch.cu_seqlens.push_back(0);
+  for (std::size_t i = 0; i < step.rows.size(); ++i) {
+    const PlannedRow& row = step.rows[i];
+    const std::vector<std::int32_t>& table = tables_[i];
+    batch.rows.push_back({request_of(i), Tokens{row.tokens}, Tokens{row.context}, row.sampled});
+    batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
+    batch.block_tables.insert(batch.block_tables.end(), table.begin(), table.end());
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
+    batch.seq_lens.push_back(static_cast<std::int32_t>(row.context + row.tokens));
+    for (std::int64_t p = row.context; p < row.context + row.tokens; ++p) {
+      const auto entry = static_cast<std::size_t>(p / block_size_);
+      batch.slots.push_back(table[entry] * block_size_ + p % block_size_);
+    }
+  }
+  return batch;
+}
+
+void ModelTimer::prepare(const PlannedStep& step) {
+  tables_.clear();
+  for (const PlannedRow& row : step.rows) tables_.push_back(take_blocks(row.context + row.tokens));
+  batch_ = batch_of(step);
+  PlannedStep before;
+  for (const PlannedRow& row : step.rows)
+    before.rows.push_back({std::max<std::int64_t>(0, row.context - 1), 1, false, row.decode});
+  lead_in_ = batch_of(before);
+}
+
+Duration ModelTimer::run() {
+  runner_.run(lead_in_);
+  std::this_thread::sleep_for(kPause);
+  const auto start = std::chrono::steady_clock::now();
+  runner_.run(batch_);
+  const auto taken = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start);
+  for (const StepRow& row : batch_.rows) runner_.truncate(row.request, 0);
+  return taken;
+}
+
+Duration ModelTimer::now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace servetwin
