@@ -30,23 +30,6 @@ std::string cpu_name() {
   return "unknown";
 }
 
-ProfileSubject subject_of(const Scenario& scenario, int threads) {
-  const EngineSpec& engine = scenario.spec().engine;
-  ProfileSubject subject;
-  subject.device = scenario.device.name;
-  subject.model = scenario.model.name;
-  subject.shape = shape_text(scenario.model);
-  subject.dtype = name_of(engine.dtype.value_or(scenario.model.dtype));
-  subject.kv_dtype = name_of(engine.kv_dtype.value_or(DType::kF32));
-  subject.threads = threads;
-  subject.cpu = cpu_name();
-  subject.kernels = vector_kernels().name;
-  subject.build = fmt::format("{} {}{}", kCompiler, kBuildType, kBuildFlags.empty() ? "" : " ") +
-                  std::string(kBuildFlags);
-  subject.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
-  return subject;
-}
-
 StepSpace space_of(const Scenario& scenario) {
   const EngineConfig& engine = scenario.spec().engine.config;
   StepSpace space;
@@ -109,12 +92,45 @@ Scenario host_scenario(const CalibrationTarget& target, std::int64_t run) {
 
 }  // namespace
 
+ProfileSubject subject_here(const Scenario& scenario, int threads) {
+  const EngineSpec& engine = scenario.spec().engine;
+  ProfileSubject subject;
+  subject.device = scenario.device.name;
+  subject.model = scenario.model.name;
+  subject.shape = shape_text(scenario.model);
+  subject.dtype = name_of(engine.dtype.value_or(scenario.model.dtype));
+  subject.kv_dtype = name_of(engine.kv_dtype.value_or(DType::kF32));
+  subject.threads = threads;
+  subject.cpu = cpu_name();
+  subject.kernels = vector_kernels().name;
+  subject.build = fmt::format("{} {}{}", kCompiler, kBuildType, kBuildFlags.empty() ? "" : " ") +
+                  std::string(kBuildFlags);
+  subject.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now()));
+  return subject;
+}
+
+std::string subject_differences(const ProfileSubject& profile, const ProfileSubject& here) {
+  std::vector<std::string> all;
+  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
+    if (a != b) all.push_back(std::string(what) + ' ' + a + ", not " + b);
+  };
+  compare("device", profile.device, here.device);
+  compare("cpu", profile.cpu, here.cpu);
+  compare("kernels", profile.kernels, here.kernels);
+  compare("build", profile.build, here.build);
+  compare("threads", std::to_string(profile.threads), std::to_string(here.threads));
+  compare("model", profile.shape, here.shape);
+  compare("weights", profile.dtype, here.dtype);
+  compare("KV cache", profile.kv_dtype, here.kv_dtype);
+  return join(all, "; ");
+}
+
 CalibrationTarget calibration_target(const std::string& name,
                                      const ScenarioOverrides& overrides,
                                      int threads,
                                      std::vector<int> cpus) {
   CalibrationTarget target{name, overrides, load_scenario(name, overrides), {}, {}, threads, std::move(cpus)};
-  target.subject = subject_of(target.scenario, threads);
+  target.subject = subject_here(target.scenario, threads);
   target.space = space_of(target.scenario);
   return target;
 }

@@ -21,6 +21,11 @@ struct CalibrationTarget {
   std::vector<int> cpus;  // of compute threads; empty: nothing is pinned
 };
 
+// This machine and program, with the scenario's model and number formats.
+ProfileSubject subject_here(const Scenario& scenario, int threads);
+// "cpu A, not B; …": what differs, the date aside; empty when nothing does.
+std::string subject_differences(const ProfileSubject& profile, const ProfileSubject& here);
+
 CalibrationTarget calibration_target(const std::string& name,
                                      const ScenarioOverrides& overrides,
                                      int threads,

@@ -10,10 +10,14 @@
 namespace servetwin {
 namespace {
 
-constexpr std::size_t kFewestRepeats = 5;
+constexpr std::size_t kFewestRepeats = 3;
 constexpr std::size_t kMostRepeats = 25;
 constexpr Duration kLongEnough = std::chrono::milliseconds(25);  // of all repeats together
 constexpr std::int64_t kRound = 2 * kSweep;
+constexpr std::int64_t kReferenceTokens = 16;  // of one prompt, from nothing
+constexpr int kReferenceRepeats = 3;
+constexpr double kSteady = 0.05;  // by which the reference may differ
+constexpr int kAttempts = 2;
 constexpr std::int64_t kFewestRounds = 4;  // before the fit may be called good
 
 // Those farther above the median than all but a few in a hundred thousand of a normal distribution.
@@ -25,17 +29,7 @@ double outlier_limit(const std::vector<double>& times) {
   return median + std::max(kDeviations * quantile(distances, 0.5), 0.05 * median);
 }
 
-std::optional<double> error_now(const RowsFile& rows) {
-  try {
-    return fit_steps(merged_steps(rows.rows()), "").median_error();
-  } catch (const ConfigError&) {
-    return std::nullopt;  // too few yet
-  }
-}
-
-}  // namespace
-
-StepRowTimes time_step(StepTimer& timer, const PlannedStep& step) {
+StepRowTimes time_once(StepTimer& timer, const PlannedStep& step) {
   timer.prepare(step);
   timer.run();
   std::vector<double> times;
@@ -58,15 +52,52 @@ StepRowTimes time_step(StepTimer& timer, const PlannedStep& step) {
   return row;
 }
 
+std::optional<double> error_now(const RowsFile& rows) {
+  try {
+    return fit_steps(merged_steps(rows.rows()), "").median_error();
+  } catch (const ConfigError&) {
+    return std::nullopt;  // too few yet
+  }
+}
+
+}  // namespace
+
+SteadyTimer::SteadyTimer(StepTimer& timer, const StepSpace& space) : timer_(timer) {
+  const std::int64_t tokens = std::min({kReferenceTokens, space.tokens, space.context});
+  reference_step_.rows.push_back({0, tokens, true, false});
+  before_ = reference();
+}
+
+double SteadyTimer::reference() {
+  timer_.prepare(reference_step_);
+  timer_.run();
+  std::vector<double> times;
+  for (int i = 0; i < kReferenceRepeats; ++i) times.push_back(static_cast<double>(to_ns(timer_.run())));
+  return quantile(times, 0.5);
+}
+
+StepRowTimes SteadyTimer::time(const PlannedStep& step) {
+  StepRowTimes row;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const double before = before_;
+    row = time_once(timer_, step);
+    before_ = reference();
+    row.reference_ns = static_cast<std::int64_t>((before + before_) / 2 + 0.5);
+    if (std::abs(before_ - before) <= kSteady * before) break;
+  }
+  return row;
+}
+
 CampaignProgress measure(StepTimer& timer,
                          const StepSpace& space,
                          RowsFile& rows,
                          const CampaignOptions& options) {
   const Duration start = timer.now();
+  SteadyTimer steady(timer, space);
   CampaignProgress progress;
   do {
     const auto number = static_cast<std::int64_t>(rows.rows().size());
-    StepRowTimes row = time_step(timer, planned_step(space, options.seed, step_of_row(number)));
+    StepRowTimes row = steady.time(planned_step(space, options.seed, step_of_row(number)));
     row.number = number;
     rows.append(row);
     progress.rows = number + 1;

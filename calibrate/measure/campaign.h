@@ -29,7 +29,21 @@ CampaignProgress measure(StepTimer& timer,
                          RowsFile& rows,
                          const CampaignOptions& options);
 
-// Runs a step as often as it takes, the first time for nothing.
-StepRowTimes time_step(StepTimer& timer, const PlannedStep& step);
+// Times steps between runs of a reference step, which say how fast the machine is at that moment.
+class SteadyTimer {
+ public:
+  SteadyTimer(StepTimer& timer, const StepSpace& space);
+
+  // Runs a step as often as it takes, the first time for nothing. Where the reference is not the same after
+  // it as before it, it is done again, a few times at most.
+  StepRowTimes time(const PlannedStep& step);
+
+ private:
+  double reference();
+
+  StepTimer& timer_;
+  PlannedStep reference_step_;
+  double before_ = 0;  // the reference's time when it was last run
+};
 
 }  // namespace servetwin

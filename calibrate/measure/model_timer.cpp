@@ -41,24 +41,24 @@ ModelTimer::ModelTimer(const ModelSpec& spec,
   for (std::int64_t i = 0; i < longest; ++i) first_blocks_.push_back(static_cast<std::int32_t>(1 + i));
   holds_.assign(static_cast<std::size_t>(space.blocks), -1);
   runner_.take_place();
-  for (std::size_t row = 0; row <= static_cast<std::size_t>(space.sequences); ++row) {
+  for (std::size_t row = 0; row < static_cast<std::size_t>(space.sequences); ++row) {
     SequenceStart start;
     start.request = request_of(row);
     start.prompt = prompt;
     start.sampling.ignore_eos = true;
     runner_.start(std::move(start));
   }
-  fill_first(space.context);
+  fill_first();
 }
 
-// The last of the sequences, in chunks that a step may have.
-void ModelTimer::fill_first(std::int64_t tokens) {
+// In chunks that a step may have.
+void ModelTimer::fill_first() {
   const std::int64_t chunk = std::min<std::int64_t>(space_.tokens, 256);
-  tables_.assign(static_cast<std::size_t>(space_.sequences) + 1, first_blocks_);
-  for (std::int64_t done = 0; done < tokens; done += chunk) {
-    PlannedStep step;
-    step.rows.push_back({done, std::min(chunk, tokens - done), false, false});
-    runner_.run(batch_of(step));
+  tables_ = {first_blocks_};
+  for (std::int64_t done = 0; done < space_.context; done += chunk) {
+    StepBatch batch;
+    add_row(batch, 0, {done, std::min(chunk, space_.context - done), false, false});
+    runner_.run(batch);
   }
 }
 
@@ -77,37 +77,37 @@ std::vector<std::int32_t> ModelTimer::take_blocks(std::int64_t tokens) {
   return blocks;
 }
 
-StepBatch ModelTimer::batch_of(const PlannedStep& step) const {
-  StepBatch batch;
-  batch.cu_seqlens.push_back(0);
-  for (std::size_t i = 0; i < step.rows.size(); ++i) {
-    const PlannedRow& row = step.rows[i];
-    const std::vector<std::int32_t>& table = tables_[i];
-    batch.rows.push_back({request_of(i), Tokens{row.tokens}, Tokens{row.context}, row.sampled});
-    batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
-    batch.block_tables.insert(batch.block_tables.end(), table.begin(), table.end());
-    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
-    batch.seq_lens.push_back(static_cast<std::int32_t>(row.context + row.tokens));
-    for (std::int64_t p = row.context; p < row.context + row.tokens; ++p) {
-      const auto entry = static_cast<std::size_t>(p / block_size_);
-      batch.slots.push_back(table[entry] * block_size_ + p % block_size_);
-    }
+void ModelTimer::add_row(StepBatch& batch, std::size_t index, const PlannedRow& row) const {
+  const std::vector<std::int32_t>& table = tables_[index];
+  if (batch.cu_seqlens.empty()) batch.cu_seqlens.push_back(0);
+  batch.rows.push_back({request_of(index), Tokens{row.tokens}, Tokens{row.context}, row.sampled});
+  batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
+  batch.block_tables.insert(batch.block_tables.end(), table.begin(), table.end());
+  batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
+  batch.seq_lens.push_back(static_cast<std::int32_t>(row.context + row.tokens));
+  for (std::int64_t p = row.context; p < row.context + row.tokens; ++p) {
+    const auto entry = static_cast<std::size_t>(p / block_size_);
+    batch.slots.push_back(table[entry] * block_size_ + p % block_size_);
   }
-  return batch;
 }
 
+// A runner checks the tokens of a context that it has not just written, which a live one seldom has to. That
+// takes time only where the row is short; such a row's last token is run before it.
 void ModelTimer::prepare(const PlannedStep& step) {
+  constexpr std::int64_t kShort = 16;
   tables_.clear();
-  for (const PlannedRow& row : step.rows) tables_.push_back(take_blocks(row.context + row.tokens));
-  batch_ = batch_of(step);
-  PlannedStep before;
-  for (const PlannedRow& row : step.rows)
-    before.rows.push_back({std::max<std::int64_t>(0, row.context - 1), 1, false, row.decode});
-  lead_in_ = batch_of(before);
+  batch_ = {};
+  lead_in_ = {};
+  for (std::size_t i = 0; i < step.rows.size(); ++i) {
+    const PlannedRow& row = step.rows[i];
+    tables_.push_back(take_blocks(row.context + row.tokens));
+    add_row(batch_, i, row);
+    if (row.context > 0 && row.tokens < kShort) add_row(lead_in_, i, {row.context - 1, 1, false, row.decode});
+  }
 }
 
 Duration ModelTimer::run() {
-  runner_.run(lead_in_);
+  if (!lead_in_.rows.empty()) runner_.run(lead_in_);
   std::this_thread::sleep_for(kPause);
   const auto start = std::chrono::steady_clock::now();
   runner_.run(batch_);

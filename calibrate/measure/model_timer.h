@@ -26,8 +26,8 @@ class ModelTimer final : public StepTimer {
 
  private:
   std::vector<std::int32_t> take_blocks(std::int64_t tokens);
-  StepBatch batch_of(const PlannedStep& step) const;
-  void fill_first(std::int64_t tokens);
+  void add_row(StepBatch& batch, std::size_t index, const PlannedRow& row) const;
+  void fill_first();
 
   StepSpace space_;
   std::int64_t block_size_;
@@ -37,9 +37,8 @@ class ModelTimer final : public StepTimer {
   std::vector<std::int64_t> holds_;                // by block: which block of the sequence it is a copy of
   std::int32_t next_block_ = 0;                    // of those that rows take
   std::vector<std::vector<std::int32_t>> tables_;  // by row of the step
-  PlannedStep step_;
   StepBatch batch_;
-  StepBatch lead_in_;  // one token before each row: what the runner had written last
+  StepBatch lead_in_;  // what the runner writes before it, so that rows go on from there
 };
 
 }  // namespace servetwin

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -16,10 +17,10 @@ namespace {
 
 constexpr const char* kHeader =
     "number,tokens,sequences,decode_sequences,decode_context,max_context,prefill_sequences,prefill_tokens,"
-    "prefill_q_context,prefill_q_squared,sampled_rows,repeats,outliers,median_ns,spread,"
+    "prefill_q_context,prefill_q_squared,sampled_rows,repeats,outliers,median_ns,reference_ns,spread,"
     "device,cpu,kernels,build,threads,model,shape,dtype,kv_dtype,date";
-constexpr std::size_t kColumns = 25;
-constexpr std::size_t kSubjectAt = 15;
+constexpr std::size_t kColumns = 26;
+constexpr std::size_t kSubjectAt = 16;
 
 // The integers of a row, in the header's order.
 template <class Row, class Visit>
@@ -34,6 +35,7 @@ void for_integers(Row& row, const Visit& visit) {
   visit(row.repeats);
   visit(row.outliers);
   visit(row.median_ns);
+  visit(row.reference_ns);
 }
 
 // The lines that have an end. What comes behind the last one is cut off the file.
@@ -57,13 +59,20 @@ std::vector<std::string> whole_lines(const std::string& path) {
 std::int64_t step_of_row(std::int64_t number) { return number / (2 * kSweep) * kSweep + number % kSweep; }
 
 std::vector<MeasuredStep> merged_steps(const std::vector<StepRowTimes>& rows) {
-  std::map<std::int64_t, std::vector<const StepRowTimes*>> by_step;
-  for (const StepRowTimes& row : rows) by_step[step_of_row(row.number)].push_back(&row);
+  std::map<std::int64_t, std::vector<double>> by_step;
+  std::map<std::int64_t, StepShape> shapes;
+  double references = 0;
+  for (const StepRowTimes& row : rows) {
+    const auto reference = static_cast<double>(row.reference_ns);
+    references += reference;
+    by_step[step_of_row(row.number)].push_back(static_cast<double>(row.median_ns) / reference);
+    shapes[step_of_row(row.number)] = row.shape;
+  }
   std::vector<MeasuredStep> steps;
-  for (const auto& [step, same] : by_step) {
-    double sum = 0;
-    for (const StepRowTimes* row : same) sum += static_cast<double>(row->median_ns);
-    steps.push_back({same.front()->shape, sum / static_cast<double>(same.size())});
+  for (const auto& [step, ratios] : by_step) {
+    const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
+    const double mean = sum / static_cast<double>(ratios.size());
+    steps.push_back({shapes[step], mean * references / static_cast<double>(rows.size())});
   }
   return steps;
 }
@@ -120,6 +129,7 @@ void RowsFile::read(const StepSpace& space, std::uint64_t seed) {
       if (cell != subject_[i]) fail(number, "was measured on \"" + cell + "\", not \"" + subject_[i] + '"');
     }
     const bool follows = row.number == static_cast<std::int64_t>(rows_.size()) && row.median_ns > 0 &&
+                         row.reference_ns > 0 &&
                          row.shape == shape_of(planned_step(space, seed, step_of_row(row.number)));
     if (!follows) fail(number, "is not the row that these limits and this seed have here");
     rows_.push_back(row);

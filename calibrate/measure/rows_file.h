@@ -18,7 +18,8 @@ struct StepRowTimes {
   std::int64_t repeats = 0;   // that count
   std::int64_t outliers = 0;  // that do not
   std::int64_t median_ns = 0;
-  double spread = 0;  // between the quartiles, relative to the median
+  std::int64_t reference_ns = 0;  // the reference step's time around it
+  double spread = 0;              // between the quartiles, relative to the median
 
   friend bool operator==(const StepRowTimes&, const StepRowTimes&) = default;
 };
@@ -26,7 +27,8 @@ struct StepRowTimes {
 // Each step of a sweep is measured, then each once more: what drifts meanwhile falls on all alike.
 inline constexpr std::int64_t kSweep = 32;
 std::int64_t step_of_row(std::int64_t number);
-// Rows of the same step as one, in order of steps.
+// Rows of the same step as one, in order of steps. Each counts as at the mean speed of all rows, by its
+// reference: a machine that others use too is not always equally fast.
 std::vector<MeasuredStep> merged_steps(const std::vector<StepRowTimes>& rows);
 
 class RowsFile {
