@@ -61,7 +61,7 @@ class WholeTimer final : public StepTimer {
         timer_(target.scenario.model, weights_, runner_options(target), target.space) {}
 
   void prepare(const PlannedStep& step) override { timer_.prepare(step); }
-  Duration run() override { return timer_.run(); }
+  TimedRun run() override { return timer_.run(); }
   Duration now() override { return timer_.now(); }
 
  private:

@@ -13,9 +13,11 @@ namespace {
 constexpr std::size_t kFewestRepeats = 3;
 constexpr std::size_t kMostRepeats = 25;
 constexpr Duration kLongEnough = std::chrono::milliseconds(25);  // of all repeats together
+constexpr double kPatience = 6;                                  // times that, for runs without disturbance
 constexpr std::int64_t kRound = 2 * kSweep;
 constexpr std::int64_t kReferenceTokens = 16;  // of one prompt, from nothing
-constexpr int kReferenceRepeats = 3;
+constexpr std::size_t kReferenceRepeats = 3;
+constexpr Duration kReferenceTime = std::chrono::milliseconds(2);
 constexpr double kSteady = 0.05;  // by which the reference may differ
 constexpr int kAttempts = 2;
 constexpr std::int64_t kFewestRounds = 4;  // before the fit may be called good
@@ -29,24 +31,46 @@ double outlier_limit(const std::vector<double>& times) {
   return median + std::max(kDeviations * quantile(distances, 0.5), 0.05 * median);
 }
 
+// Times of enough runs that nothing disturbed, or, where nearly every one is, the quickest quarter of all.
+struct Repeats {
+  std::vector<double> times;
+  std::int64_t left_out = 0;
+};
+
+Repeats repeat(StepTimer& timer, std::size_t fewest, Duration long_enough) {
+  std::vector<double> all;
+  Repeats quiet;
+  double total = 0;
+  const auto enough = static_cast<double>(to_ns(long_enough));
+  const auto goes_on = [&] {
+    if (all.size() >= kMostRepeats) return false;
+    return quiet.times.size() < fewest ? total < kPatience * enough || all.size() < fewest : total < enough;
+  };
+  while (goes_on()) {
+    const TimedRun run = timer.run();
+    all.push_back(static_cast<double>(to_ns(run.time)));
+    total += all.back();
+    if (!run.disturbed) quiet.times.push_back(all.back());
+  }
+  if (quiet.times.empty()) {
+    std::sort(all.begin(), all.end());
+    quiet.times.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>((all.size() + 3) / 4));
+  }
+  const double limit = outlier_limit(quiet.times);
+  std::erase_if(quiet.times, [limit](double time) { return time > limit; });
+  quiet.left_out = static_cast<std::int64_t>(all.size() - quiet.times.size());
+  return quiet;
+}
+
 StepRowTimes time_once(StepTimer& timer, const PlannedStep& step) {
   timer.prepare(step);
   timer.run();
-  std::vector<double> times;
-  double total = 0;
-  const double enough = static_cast<double>(to_ns(kLongEnough));
-  while (times.size() < kFewestRepeats || (total < enough && times.size() < kMostRepeats)) {
-    times.push_back(static_cast<double>(to_ns(timer.run())));
-    total += times.back();
-  }
-  const double limit = outlier_limit(times);
-  const auto disturbed = std::partition(times.begin(), times.end(), [&](double t) { return t <= limit; });
+  const auto [times, left_out] = repeat(timer, kFewestRepeats, kLongEnough);
+  const double median = quantile(times, 0.5);
   StepRowTimes row;
   row.shape = shape_of(step);
-  row.outliers = times.end() - disturbed;
-  times.erase(disturbed, times.end());
+  row.outliers = left_out;
   row.repeats = static_cast<std::int64_t>(times.size());
-  const double median = quantile(times, 0.5);
   row.median_ns = static_cast<std::int64_t>(median + 0.5);
   row.spread = six_digits((quantile(times, 0.75) - quantile(times, 0.25)) / median);
   return row;
@@ -71,9 +95,7 @@ SteadyTimer::SteadyTimer(StepTimer& timer, const StepSpace& space) : timer_(time
 double SteadyTimer::reference() {
   timer_.prepare(reference_step_);
   timer_.run();
-  std::vector<double> times;
-  for (int i = 0; i < kReferenceRepeats; ++i) times.push_back(static_cast<double>(to_ns(timer_.run())));
-  return quantile(times, 0.5);
+  return quantile(repeat(timer_, kReferenceRepeats, kReferenceTime).times, 0.5);
 }
 
 StepRowTimes SteadyTimer::time(const PlannedStep& step) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sys/resource.h>
 #include <thread>
 #include <utility>
 
@@ -19,6 +20,13 @@ RunnerOptions with_room(RunnerOptions options, const StepSpace& space) {
   options.host_blocks = Blocks{};
   options.kv_cache = true;
   return options;
+}
+
+// By the system, which gave a core of this process to somebody else.
+std::int64_t times_interrupted() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
 }
 
 RequestId request_of(std::size_t row) { return RequestId{static_cast<std::uint32_t>(row)}; }
@@ -106,14 +114,16 @@ void ModelTimer::prepare(const PlannedStep& step) {
   }
 }
 
-Duration ModelTimer::run() {
+TimedRun ModelTimer::run() {
   if (!lead_in_.rows.empty()) runner_.run(lead_in_);
   std::this_thread::sleep_for(kPause);
+  const std::int64_t before = times_interrupted();
   const auto start = std::chrono::steady_clock::now();
   runner_.run(batch_);
   const auto taken = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start);
+  const bool disturbed = times_interrupted() != before;
   for (const StepRow& row : batch_.rows) runner_.truncate(row.request, 0);
-  return taken;
+  return {taken, disturbed};
 }
 
 Duration ModelTimer::now() {

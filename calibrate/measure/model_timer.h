@@ -21,7 +21,7 @@ class ModelTimer final : public StepTimer {
              const StepSpace& space);
 
   void prepare(const PlannedStep& step) override;
-  Duration run() override;
+  TimedRun run() override;
   Duration now() override;
 
  private:
