@@ -97,13 +97,12 @@ class Calibrate final : public Verb {
       terminal.err("interrupted: the same command goes on from " + rows_file + '\n');
       return static_cast<ExitCode>(128 + stop_signal());
     }
-    write_profile_file(target, rows, host, out);
-    terminal.out(fmt::format("{} rows of {} steps in {:.0f} s\n\n", done.rows, profile_.measured.steps,
+    const StepProfile profile = fitted_profile(target.subject, rows.rows(), host, out);
+    write_file(out, write_yaml(write_profile(profile),
+                               "A step profile that `servetwin calibrate` measured; docs/calibrate.md."));
+    terminal.out(fmt::format("{} rows of {} steps in {:.0f} s\n\n", done.rows, profile.measured.steps,
                              to_seconds(done.spent)));
-    terminal.out("error of steps whose shape group was left out of the fit:\n" + error_table(profile_.error));
-    terminal.out(fmt::format(
-        "\nhost: {:.3g} us a step, {:.3g} us a row, {:.3g} us a new sequence\n", profile_.host.step_ns / 1e3,
-        (profile_.host.row_ns + profile_.host.sampled_ns) / 1e3, profile_.host.new_sequence_ns / 1e3));
+    terminal.out(summary_of(profile));
     terminal.out("\nfiles:\n  " + out + "\n  " + rows_file + '\n');
     terminal.out(fmt::format("next: servetwin fidelity {} --profile {}\n", words_.front(), out));
     return ExitCode::kOk;
@@ -112,6 +111,7 @@ class Calibrate final : public Verb {
   CampaignOptions campaign_options(Duration time, Terminal& terminal) const {
     CampaignOptions options;
     options.budget = time;
+    options.fewest_rows = kSweep;
     options.seed = seed_number_;
     options.good_enough = decimal_option("calibrate", "--good-enough", good_enough_, {0.0, 1.0});
     options.stop = stop_requested();
@@ -125,15 +125,6 @@ class Calibrate final : public Verb {
     return options;
   }
 
-  void write_profile_file(const CalibrationTarget& target,
-                          const RowsFile& rows,
-                          const std::vector<MeasuredStep>& host,
-                          const std::string& out) {
-    profile_ = fitted_profile(target.subject, rows.rows(), host, out);
-    write_file(out, write_yaml(write_profile(profile_),
-                               "A step profile that `servetwin calibrate` measured; docs/calibrate.md."));
-  }
-
   std::vector<std::string> words_;
   ScenarioOverrides overrides_;
   std::string budget_;
@@ -145,7 +136,6 @@ class Calibrate final : public Verb {
   ThreadPlaces places_;
   bool force_ = false;
   std::uint64_t seed_number_ = 1;
-  StepProfile profile_;
 };
 
 const Registered<Verb, Calibrate> kCalibrate{

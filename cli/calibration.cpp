@@ -195,4 +195,11 @@ std::string error_table(const HeldOutErrors& errors) {
   return text;
 }
 
+std::string summary_of(const StepProfile& profile) {
+  const HostTerms& host = profile.host;
+  return "error of steps whose shape group was left out of the fit:\n" + error_table(profile.error) +
+         fmt::format("\nhost: {:.3g} us a step, {:.3g} us a row, {:.3g} us a new sequence\n",
+                     host.step_ns / 1e3, (host.row_ns + host.sampled_ns) / 1e3, host.new_sequence_ns / 1e3);
+}
+
 }  // namespace servetwin

@@ -49,5 +49,7 @@ StepProfile fitted_profile(const ProfileSubject& subject,
 
 // "decode  92 steps  1.2 %  …" by region, under a heading.
 std::string error_table(const HeldOutErrors& errors);
+// That, and the host's part.
+std::string summary_of(const StepProfile& profile);
 
 }  // namespace servetwin

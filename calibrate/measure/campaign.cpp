@@ -129,7 +129,7 @@ CampaignProgress measure(StepTimer& timer,
     const bool good = progress.rows >= kFewestRounds * kRound && progress.error.has_value() &&
                       *progress.error <= options.good_enough;
     if (good || (options.stop != nullptr && *options.stop)) break;
-  } while (progress.spent < options.budget);
+  } while (progress.spent < options.budget || progress.rows < options.fewest_rows);
   return progress;
 }
 

@@ -17,13 +17,14 @@ struct CampaignProgress {
 
 struct CampaignOptions {
   Duration budget{};
+  std::int64_t fewest_rows = 1;  // also beyond the budget
   std::uint64_t seed = 1;
   double good_enough = 0.01;            // such an error ends it
   const volatile bool* stop = nullptr;  // becomes true when it shall end early
   std::function<void(const CampaignProgress&)> progress;
 };
 
-// Appends to `rows` and begins where they end. At least one row is measured.
+// Appends to `rows` and begins where they end.
 CampaignProgress measure(StepTimer& timer,
                          const StepSpace& space,
                          RowsFile& rows,
