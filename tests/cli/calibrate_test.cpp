@@ -1,6 +1,7 @@
 // If these fail, a user cannot get from a machine to a profile, from there to a simulation, and to how far
 // off it is. No figure here depends on how fast or quiet the machine is.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -10,6 +11,27 @@ namespace servetwin::test {
 namespace {
 
 constexpr const char* kFew = " --set workload.num_requests=20 ";
+
+// Of two live runs: the figures that follow from them, and the verdict that follows from those.
+void check_figure(const nlohmann::json& figure) {
+  CAPTURE(figure.dump());
+  REQUIRE(figure["live"].size() == 2);
+  const double a = figure["live"][0].get<double>();
+  const double b = figure["live"][1].get<double>();
+  const double mean = (a + b) / 2;
+  const double spread = std::abs(a - b) / std::sqrt(2.0) / mean;
+  const double error = figure["simulated"].get<double>() / mean - 1;
+  CHECK(figure["spread"].get<double>() == Approx(spread).margin(1e-9));
+  CHECK(figure["error"].get<double>() == Approx(error).margin(1e-9));
+  if (figure["bound"].is_null()) {
+    CHECK(figure["verdict"].is_null());
+    return;
+  }
+  const double allowed = std::max(figure["bound"].get<double>(), 2 * spread);
+  CHECK(figure["allowed"].get<double>() == Approx(allowed));
+  const char* verdict = std::abs(error) <= allowed ? "within" : "OFF";
+  CHECK(figure["verdict"] == (spread > 0.1 ? "too noisy to judge" : verdict));
+}
 
 TEST_CASE("calibrate writes a profile that simulates, verifies, and is compared with live runs") {
   const Playground ground;
@@ -39,7 +61,7 @@ TEST_CASE("calibrate writes a profile that simulates, verifies, and is compared 
     CHECK(one["figures"].size() == 17);
     CHECK(one["equal_steps"]["replayed"] == 1.0);
     CHECK(one["step_errors"]["decode"]["steps"] > 0);
-    for (const auto& figure : one["figures"]) CHECK(figure["live"].size() == 2);
+    for (const auto& figure : one["figures"]) check_figure(figure);
   }
   CHECK(json["cases"][0]["figures"][0]["name"] == "capacity");
   CHECK(json["cases"][0]["figures"][0]["bound"] == 0.03);
