@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "cli/numbers.h"
 #include "cli/stop_signal.h"
 #include "cli/thread_places.h"
 #include "cli/token_collector.h"
 #include "cli/verb.h"
-#include "engine/base/unit_text.h"
 #include "engine/metrics/output_file.h"
 #include "engine/metrics/summary.h"
 #include "scenarios/live_world.h"
@@ -39,9 +39,10 @@ class Live final : public Verb {
 
   ExitCode run(Terminal& terminal) override {
     LiveWorldOptions world_options;
-    world_options.threads = static_cast<int>(whole("--threads", threads_, 1, 256));
+    world_options.threads = static_cast<int>(whole_option("live", "--threads", threads_, {1, 256}));
     world_options.kv_cache = has_kv_cache();
-    world_options.sampling.temperature = static_cast<float>(temperature());
+    world_options.sampling.temperature =
+        static_cast<float>(decimal_option("live", "--temperature", temperature_, {0, 100}));
     const Scenario scenario = load_scenario(scenario_, overrides_);
     world_options.sampling.seed = static_cast<std::uint64_t>(scenario.spec().seed);
     places_.take("live", static_cast<std::size_t>(world_options.threads * scenario.spec().replicas));
@@ -72,30 +73,10 @@ class Live final : public Verb {
   }
 
  private:
-  static std::int64_t whole(const char* option,
-                            const std::string& text,
-                            std::int64_t least,
-                            std::int64_t most) {
-    const auto value = parse_integer(text);
-    if (!value || *value.value < least || *value.value > most) {
-      throw UsageError(fmt::format("servetwin live: {} takes a whole number from {} to {}, not {}", option,
-                                   least, most, text));
-    }
-    return *value.value;
-  }
-
   bool has_kv_cache() const {
     if (kv_cache_.empty()) return true;
     if (kv_cache_ == "none") return false;
     throw UsageError("servetwin live: --kv-cache takes none, or is left out, not " + kv_cache_);
-  }
-
-  double temperature() const {
-    const auto value = parse_decimal(temperature_);
-    if (!value || *value.value < 0 || *value.value > 100) {
-      throw UsageError("servetwin live: --temperature takes a number from 0 to 100, not " + temperature_);
-    }
-    return *value.value;
   }
 
   // What was computed is one of both.

@@ -1,42 +1,12 @@
 // parity: simulates a recorded run with its own arrivals and durations and compares every decision.
 #include <fmt/format.h>
-#include <memory>
-#include <vector>
 
-#include "cli/rerun.h"
+#include "cli/parity_check.h"
 #include "cli/verb.h"
 #include "engine/base/text.h"
-#include "engine/journal/first_difference.h"
-#include "scenarios/recorded_simulation.h"
 
 namespace servetwin {
 namespace {
-
-// Those that stopped by themselves.
-class StopCollector final : public Observer {
- public:
-  void on_end(const RequestRecord& record) override {
-    if (record.end_state == EndState::kStop) stops.push_back(record);
-  }
-
-  std::vector<RequestRecord> stops;
-};
-
-// Without what a replica decided after its last step: a run that was stopped has no step to put it in, and
-// its simulation goes on and has one.
-class WholeSteps final : public DecisionSource {
- public:
-  explicit WholeSteps(DecisionSource& all) : all_(all) {}
-  bool next(DecisionRecord& out) override {
-    while (all_.next(out)) {
-      if (out.text.rfind(kNoStep, 0) != 0) return true;
-    }
-    return false;
-  }
-
- private:
-  DecisionSource& all_;
-};
 
 class Parity final : public Verb {
  public:
@@ -47,32 +17,15 @@ class Parity final : public Verb {
   }
 
   ExitCode run(Terminal& terminal) override {
-    const std::string journal = journal_of(path_);
-    StopCollector ends;
-    bool stopped = false;
-    {
-      JournalReader reader(journal);
-      const std::unique_ptr<Rerun> first = replay_journal(reader, {&ends});
-      serve(first->cluster(), first->backend());
-      stopped = reader.footer() && !reader.footer()->complete;
-    }
-    const RecordedRun recorded = read_recorded_run(journal, ends.stops);
-    DecisionLog log;
-    JournalReader reader(journal);
-    const std::unique_ptr<Rerun> replay = replay_journal(reader, {&log});
-    RunDecisions replayed(replay->cluster(), replay->backend(), log);
-    RecordedSimulation simulation(replay->scenario(), recorded);
-    WholeSteps whole_steps(replayed);
-    DecisionSource& told = stopped ? static_cast<DecisionSource&>(whole_steps) : replayed;
-    const DecisionComparison comparison = first_difference(told, simulation.decisions());
-    if (const auto cut = replay->cut()) throw ConfigError(*cut);
-    if (stopped && (!comparison.first || !comparison.first->a)) {
+    const ParityResult result = check_parity(journal_of(path_));
+    const auto& first = result.comparison.first;
+    if (result.stopped && (!first || !first->a)) {
       terminal.out("The run was stopped: all steps until then are equal.\n");
       return ExitCode::kOk;
     }
-    terminal.out(to_text(comparison, path_, "its simulation"));
-    const RunDigests a = replay->digests();
-    const RunDigests b{simulation.cluster().decisions_digest(), simulation.cluster().timeline_digest()};
+    terminal.out(to_text(result.comparison, path_, "its simulation"));
+    const RunDigests& a = result.recorded;
+    const RunDigests& b = result.simulated;
     terminal.out(row("decisions", a.decisions, b.decisions) + row("timeline", a.timeline, b.timeline));
     return a == b ? ExitCode::kOk : ExitCode::kVerdictFailed;
   }

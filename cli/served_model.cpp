@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "engine/base/text.h"
 #include "engine/base/unit_text.h"
@@ -15,10 +16,7 @@ std::int64_t serve_number(const char* option,
                           const std::string& text,
                           std::int64_t least,
                           std::int64_t most) {
-  const auto value = parse_integer(text);
-  if (value && *value.value >= least && *value.value <= most) return *value.value;
-  throw UsageError(fmt::format("servetwin serve: {} takes a whole number from {} to {}, not {}", option,
-                               least, most, text));
+  return whole_option("serve", option, text, {least, most});
 }
 
 void ServedModel::declare(Arguments& arguments) {

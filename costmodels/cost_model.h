@@ -86,8 +86,9 @@ struct ContextLine {
   bool holds(double context) const { return context >= from && context < until; }
 };
 
-struct ModelSpec;   // engine/models/spec.h
-struct DeviceSpec;  // costmodels/device_spec.h
+struct ConfigNode;       // engine/base/config_node.h
+struct ModelSpec;        // engine/models/spec.h
+struct DeviceSpec;       // costmodels/device_spec.h
 struct EngineSet;        // costmodels/engine_set.h
 struct OperatorProfile;  // costmodels/operator_profile.h
 
@@ -111,6 +112,8 @@ struct CostContext {
   std::string folder;  // where relative file names in parameters start; empty: the working directory
   const EngineSet* engine = nullptr;            // of the parameter `engine`, where it names one
   const OperatorProfile* operators = nullptr;   // of the device, its own or borrowed
+  // Reads a YAML file, strictly, throwing ConfigError; null: models that are made from one refuse.
+  ConfigNode (*load_tree)(const std::string& file) = nullptr;
 };
 
 // Pure: the same input gives the same cost.

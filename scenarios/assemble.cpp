@@ -10,6 +10,7 @@
 #include "engine/workload/plugin_choice.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/input_text.h"
+#include "scenarios/yaml_loader.h"
 
 namespace servetwin {
 namespace {
@@ -59,6 +60,7 @@ CostContext cost_context(const Scenario& scenario) {
   if (scenario.operators) context.operators = &*scenario.operators;
   context.dtype = scenario.spec().engine.dtype;
   context.kv_dtype = scenario.spec().engine.kv_dtype;
+  context.load_tree = &load_yaml_file;
   return context;
 }
 

@@ -5,6 +5,10 @@ namespace servetwin {
 namespace {
 
 const std::vector<ErrorPage> kPages = {
+    {"CAL001", "Too little was measured",
+     "A fit needs more measured steps than it has prices, of several kinds of steps. Nothing is written, and "
+     "the rows measured so far are kept: the same command goes on from them.",
+     "servetwin calibrate calibrate-cpu --budget 2min"},
     {"CFG001", "No such file",
      "The name is neither a file nor the short name of a shipped scenario. `servetwin list` shows the "
      "short names.",

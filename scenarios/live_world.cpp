@@ -122,6 +122,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   live.sampling = options_.sampling;
   live.journal = journal;
   live.stop = stop;
+  live.on_result = options_.on_result;
   LiveBackend backend(*parts.source, std::move(runners), text, live);
   backend.attach(cluster);
   servetwin::serve(cluster, backend);

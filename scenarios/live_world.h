@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/live/model_runner.h"
+#include "engine/live/replica_worker.h"
 #include "scenarios/run_world.h"
 #include "scenarios/scenario.h"
 
@@ -18,6 +18,8 @@ struct LiveWorldOptions {
   SamplingParams sampling;  // of every request; lengths are those of the workload
   // Told of every token as it is sampled, on the replicas' threads.
   std::function<void(const OutputToken&)> sink;
+  // Told of every step that came back, on the thread that serves.
+  std::function<void(const StepResult&)> on_result;
 };
 
 // Where a live run's durations come from.

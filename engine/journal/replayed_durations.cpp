@@ -32,6 +32,7 @@ std::vector<ReplayedDurations> replayed_durations(JournalReader& reader) {
       if (event->started == StepId{0}) continue;
       if (event->started != next(steps.last)) fail(reader, event->started, "starts out of order");
       steps.last = event->started;
+      durations[raw(due->replica)].step_lags.push_back(event->late);
       steps.starts.push_back(time);
     } else if (const auto* done = std::get_if<StepDone>(&event->stamped.event)) {
       PendingSteps& steps = in_flight[raw(done->replica)];

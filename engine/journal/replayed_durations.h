@@ -9,9 +9,11 @@
 namespace servetwin {
 
 // Of one replica. Entry i of `steps` is step i + 1, from start_step to the stamp of its StepDone. Entry i of
-// `plan_lags` is the i-th PlanDue, from the time asked for to its stamp; zero in a simulated journal.
+// `plan_lags` is the i-th PlanDue, from the time asked for to its stamp; zero in a simulated journal. Entry i
+// of `step_lags` is that of the plan which started step i + 1.
 struct ReplayedDurations {
   std::vector<Duration> plan_lags;
+  std::vector<Duration> step_lags;
   std::vector<Duration> steps;
 };
 

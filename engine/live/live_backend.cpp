@@ -150,6 +150,7 @@ void LiveBackend::accept(Message& message, std::deque<Event>& results) {
   } else {
     const StepResult& result = std::get<StepResult>(message);
     --in_flight_;
+    if (options_.on_result) options_.on_result(result);
     const bool counts = result.step > replicas_[raw(result.replica)].discarded;
     for (const RequestId request : result.stopped) {
       if (counts) results.emplace_back(SequenceOut{request, result.step, EndState::kStop});

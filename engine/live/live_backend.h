@@ -36,6 +36,7 @@ struct LiveOptions {
   std::size_t max_inbox = 4096;         // submissions and events that wait to be looked at
   JournalWriter* journal = nullptr;     // flushed once a second, told of plans asked for and of submissions
   const volatile bool* stop = nullptr;  // becomes true when the run shall end early
+  std::function<void(const StepResult&)> on_result{};  // of every step, before its StepDone; may be empty
 };
 
 // next(), start_step() and the other commands belong to the thread that serves; post() and close() may be

@@ -56,6 +56,14 @@ void ModelRunner::swap_out(const std::vector<BlockCopy>& copies) {
   for (const BlockCopy& copy : copies) host_.put(copy, cache_);
 }
 
+void ModelRunner::copy_block(std::int32_t from, std::int32_t to) {
+  std::vector<std::byte> block(cache_.block_bytes());
+  cache_.read_block(from, block.data());
+  cache_.write_block(to, block.data());
+  const std::int64_t size = cache_.block_size();
+  std::copy_n(cached_tokens_.begin() + from * size, size, cached_tokens_.begin() + to * size);
+}
+
 // What its blocks hold now is what it had written before.
 void ModelRunner::swap_in(const BlockCopy& blocks) {
   host_.take(blocks, cache_);

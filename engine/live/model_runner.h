@@ -71,6 +71,8 @@ class ModelRunner {
   std::vector<RequestId> run(const StepBatch& batch);
   // Of a plan that ran nothing; run() does those of its batch.
   void swap_out(const std::vector<BlockCopy>& copies);
+  // Block `to` of the cache becomes what block `from` is.
+  void copy_block(std::int32_t from, std::int32_t to);
   // Goes back to `outputs` outputs: what was sampled since is discarded, and so is what was swapped out.
   void truncate(RequestId request, std::int64_t outputs);
   void forget(RequestId request) {

@@ -1,6 +1,7 @@
 // A queue and a loop.
 #include "engine/live/replica_worker.h"
 
+#include <chrono>
 #include <utility>
 
 namespace servetwin {
@@ -32,7 +33,10 @@ struct ReplicaWorker::Handler {
 
   void operator()(SequenceStart& sequence) const { worker.runner_->start(std::move(sequence)); }
   void operator()(const StepBatch& batch) const {
-    worker.done_({worker.replica_, batch.step, worker.runner_->run(batch)});
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<RequestId> stopped = worker.runner_->run(batch);
+    const auto taken = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start);
+    worker.done_({worker.replica_, batch.step, std::move(stopped), taken});
   }
   void operator()(const std::vector<BlockCopy>& copies) const { worker.runner_->swap_out(copies); }
   void operator()(const Truncate& cut) const { worker.runner_->truncate(cut.request, cut.outputs); }

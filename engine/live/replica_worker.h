@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/time.h"
 #include "engine/live/model_runner.h"
 
 namespace servetwin {
@@ -18,6 +19,7 @@ struct StepResult {
   ReplicaId replica{0};
   StepId step{0};
   std::vector<RequestId> stopped;  // ended with this step, in order of id
+  Duration computed{};             // what the runner took for it
 };
 
 class ReplicaWorker {

@@ -2,7 +2,7 @@
 // before its author writes a test.
 #include <map>
 
-#include "tests/costmodels/cost_test_support.h"
+#include "tests/costmodels/fitted_profile.h"
 #include "tests/costmodels/operation_folder.h"
 #include "tests/support/catch.h"
 
@@ -17,10 +17,11 @@ class EveryModel {
         device_(h100()),
         table_("conformance.csv", "step,duration_us\n*,250.5\n"),
         folder_("conformance_ops", rising_tables()) {
-    context_.model = &model_;
-    context_.device = &device_;
+    context_ = fitted_context(model_, device_);
+    profile_to_read() = profile_by_hand(model_);
     const std::map<std::string, Entries> parameters{
         {"analytic", {}},
+        {"fitted", {{"profile", "any"}}},
         {"linear",
          {{"base", "6.5ms"},
           {"per_token_ns", "25000"},
@@ -50,9 +51,9 @@ class EveryModel {
 
 constexpr std::uint64_t kNumSteps = 2000;
 
-TEST_CASE("four cost models are registered") {
+TEST_CASE("five cost models are registered") {
   CHECK(Registry<CostModel>::instance().names() ==
-        std::vector<std::string>{"analytic", "linear", "replay", "vidur_tables"});
+        std::vector<std::string>{"analytic", "fitted", "linear", "replay", "vidur_tables"});
 }
 
 TEST_CASE("every step costs time, and its parts add up to it") {

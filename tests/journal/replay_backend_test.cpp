@@ -143,6 +143,7 @@ TEST_CASE("durations count from the plan that started the step, lags from the ti
   REQUIRE(durations.size() == 1);
   CHECK(durations[0].steps == std::vector<Duration>{Duration{10}, Duration{21}});
   CHECK(durations[0].plan_lags == std::vector<Duration>{Duration{0}, Duration{0}, Duration{0}, Duration{30}});
+  CHECK(durations[0].step_lags == std::vector<Duration>{Duration{0}, Duration{0}, Duration{30}});
 }
 
 TEST_CASE("durations of a journal whose steps do not follow one another are refused") {

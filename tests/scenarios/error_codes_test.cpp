@@ -24,7 +24,7 @@ bool is_code(const std::string& text, std::size_t at) {
 // Every text of the form "ABC123" in the program's sources, the pages themselves excepted.
 std::set<std::string> codes_used() {
   std::set<std::string> codes;
-  for (const char* folder : {"engine", "sim", "costmodels", "scenarios", "cli"}) {
+  for (const char* folder : {"engine", "sim", "costmodels", "calibrate", "scenarios", "cli"}) {
     const auto root = std::filesystem::path(SERVETWIN_SOURCE_DIR) / folder;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       const auto extension = entry.path().extension();

@@ -1,0 +1,109 @@
+// If these fail, a user cannot get from a machine to a profile, from there to a simulation, and to how far
+// off it is. No figure here depends on how fast or quiet the machine is.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/support/catch.h"
+
+namespace servetwin::test {
+namespace {
+
+constexpr const char* kFew = " --set workload.num_requests=20 ";
+
+// Of two live runs: the figures that follow from them, and the verdict that follows from those.
+void check_figure(const nlohmann::json& figure) {
+  CAPTURE(figure.dump());
+  REQUIRE(figure["live"].size() == 2);
+  const double a = figure["live"][0].get<double>();
+  const double b = figure["live"][1].get<double>();
+  const double mean = (a + b) / 2;
+  const double spread = std::abs(a - b) / std::sqrt(2.0) / mean;
+  const double error = figure["simulated"].get<double>() / mean - 1;
+  CHECK(figure["spread"].get<double>() == Approx(spread).margin(1e-9));
+  CHECK(figure["error"].get<double>() == Approx(error).margin(1e-9));
+  if (figure["bound"].is_null()) {
+    CHECK(figure["verdict"].is_null());
+    return;
+  }
+  const double allowed = std::max(figure["bound"].get<double>(), 2 * spread);
+  CHECK(figure["allowed"].get<double>() == Approx(allowed));
+  const char* verdict = std::abs(error) <= allowed ? "within" : "OFF";
+  CHECK(figure["verdict"] == (spread > 0.1 ? "too noisy to judge" : verdict));
+}
+
+TEST_CASE("calibrate writes a profile that simulates, verifies, and is compared with live runs") {
+  const Playground ground;
+  const Outcome measured = ground.run("$S calibrate tiny-live --budget 3s --out p.yaml --good-enough 0");
+  CAPTURE(measured.err);
+  REQUIRE(measured.code == 0);
+  CHECK(contains(measured.out, "decode"));
+  CHECK(contains(measured.out, "host: "));
+  CHECK(ground.has("p.yaml.rows.csv"));
+  CHECK_FALSE(ground.has("p.yaml.live/journal.jsonl.zst"));
+  for (const char* key : {"kind: StepProfile", "threads: 1", "kernels: ", "date: "})
+    CHECK(contains(ground.read("p.yaml"), key));
+
+  const std::string fitted = "--set 'cost={model: fitted, profile: p.yaml}' ";
+  const Outcome simulated = ground.run("$S simulate tiny-live --json --out s " + fitted + kFew);
+  CHECK(simulated.code == 0);
+  CHECK(contains(simulated.out, "\"interpolated\""));
+  CHECK(contains(ground.run("$S explain s step 1").out, "interpolated"));
+
+  const Outcome fidelity =
+      ground.run(std::string("$S fidelity tiny-live --profile p.yaml --repeats 2 --json --out f") + kFew);
+  CAPTURE(fidelity.err);
+  REQUIRE(fidelity.code == 0);
+  const auto json = nlohmann::json::parse(fidelity.out);
+  REQUIRE(json["cases"].size() == 2);
+  for (const auto& one : json["cases"]) {
+    CHECK(one["figures"].size() == 17);
+    CHECK(one["equal_steps"]["replayed"] == 1.0);
+    CHECK(one["step_errors"]["decode"]["steps"] > 0);
+    for (const auto& figure : one["figures"]) check_figure(figure);
+  }
+  CHECK(json["cases"][0]["figures"][0]["name"] == "capacity");
+  CHECK(json["cases"][0]["figures"][0]["bound"] == 0.03);
+  CHECK(ground.run("$S fidelity tiny-live --profile p.yaml --out f").code == 2);
+
+  const Outcome verified = ground.run("$S calibrate verify p.yaml tiny-live --budget 1s");
+  CHECK((verified.code == 0 || verified.code == 1));
+  CHECK(contains(verified.out, verified.code == 0 ? "The profile holds" : "does not hold any more"));
+  const Outcome other = ground.run("$S calibrate verify p.yaml tiny-live --threads 2");
+  CHECK(other.code == 1);
+  CHECK(contains(other.out, "threads 1, not 2"));
+}
+
+TEST_CASE("a profile is not replaced unasked, a rows file of other limits is not taken up") {
+  const Playground ground;
+  const std::string quick = "$S calibrate tiny-live --budget 1s ";
+  REQUIRE(ground.run(quick + "--out p.yaml").code == 0);
+  CHECK(contains(ground.run(quick + "--out p.yaml").err, "[CFG301]"));
+  const Outcome other =
+      ground.run(quick + "--out q.yaml --rows p.yaml.rows.csv --set engine.max_num_batched_tokens=128");
+  CHECK(other.code == 2);
+  CHECK(contains(other.err, "p.yaml.rows.csv"));
+  const auto lines = [&] {
+    const std::string text = ground.read("p.yaml.rows.csv");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto before = lines();
+  CHECK(ground.run(quick + "--out q.yaml --rows p.yaml.rows.csv").code == 0);  // goes on
+  CHECK(lines() > before);
+}
+
+TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
+  const Playground ground;
+  CHECK(ground.run("$S calibrate tiny-live --budget soon").code == 2);
+  CHECK(ground.run("$S calibrate tiny-live other").code == 2);
+  CHECK(ground.run("$S calibrate verify p.yaml").code == 2);
+  CHECK(ground.run("$S fidelity tiny-live").code == 2);
+  CHECK(ground.run("$S fidelity tiny-live --profile missing.yaml").code == 2);
+  const Outcome quickstart = ground.run("$S calibrate quickstart --budget 1s --out q.yaml");
+  CHECK(quickstart.code == 2);
+  CHECK(contains(quickstart.err, "[CFG401]"));
+}
+
+}  // namespace
+}  // namespace servetwin::test
