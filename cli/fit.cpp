@@ -24,7 +24,8 @@ class Fit final : public Verb {
   }
 
   ExitCode run(Terminal& terminal) override {
-    if (device_.empty()) throw UsageError("servetwin fit: --device is missing: whose measurements are fitted?");
+    if (device_.empty())
+      throw UsageError("servetwin fit: --device is missing: whose measurements are fitted?");
     const DeviceSpec device = find_device(device_);
     const auto importer = Registry<Importer>::instance().make(layout_, ConfigNode{});
     const OperatorSamples samples = importer->read(folder_, device.name);
@@ -49,7 +50,8 @@ class Fit final : public Verb {
   }
 
   std::string comment() const {
-    return "Operator profile of " + device_ + ": formulas with numbers fitted to measured calls.\nMade by: servetwin fit FOLDER --layout " +
+    return "Operator profile of " + device_ +
+           ": formulas with numbers fitted to measured calls.\nMade by: servetwin fit FOLDER --layout " +
            layout_ + " --device " + device_ + " --out FILE";
   }
 

@@ -1,5 +1,4 @@
 // fit-engine: finds an engine's own times from published latencies, kernels and scheduler being given.
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -7,8 +6,8 @@
 #include <vector>
 
 #include "calibrate/operators/levenberg.h"
+#include "cli/engine_numbers.h"
 #include "cli/verb.h"
-#include "costmodels/operator_profile.h"
 #include "engine/metrics/output_file.h"
 #include "scenarios/devices.h"
 #include "scenarios/published/score.h"
@@ -18,21 +17,6 @@
 namespace servetwin {
 namespace {
 
-// The times that are found, each a field of the set.
-struct Knob {
-  const char* name;
-  Duration EngineTimes::*time;
-};
-
-constexpr Knob kKnobs[] = {{"step", &EngineTimes::step},
-                           {"prefill_step", &EngineTimes::prefill_step},
-                           {"sequence", &EngineTimes::sequence},
-                           {"layer", &EngineTimes::layer},
-                           {"all_reduce_skew", &EngineTimes::all_reduce_skew},
-                           {"sampling", &EngineTimes::sampling}};
-constexpr std::size_t kNumKnobs = std::size(kKnobs);
-constexpr double kBeforeAdmission = 0.7;  // of the front end's time
-
 class FitEngine final : public Verb {
  public:
   using Verb::Verb;
@@ -41,7 +25,8 @@ class FitEngine final : public Verb {
     arguments.word("START", start_, "The set to begin with: of the catalogue, or a file.");
     arguments.word("DATA", options_.data, "The folder that holds the published sets.");
     arguments.words("SET", sets_, "The published sets that the times are fitted to.");
-    arguments.flag("--leave-out", leave_out_, "Also fits without each group in turn and shows its error then.");
+    arguments.flag("--leave-out", leave_out_,
+                   "Also fits without each group in turn and shows its error then.");
     arguments.option("--out", "FILE", out_, "Where the set is written.");
   }
 
@@ -52,38 +37,21 @@ class FitEngine final : public Verb {
     print(terminal, fitted);
     const std::vector<PublishedFigure> figures = predict(fitted);
     terminal.out(score_text("fitted", fitted.source, score(figures)) + '\n');
-    if (leave_out_) terminal.out(score_text("each group left out", fitted.source, score(left_out(start, figures, terminal))));
+    if (leave_out_)
+      terminal.out(
+          score_text("each group left out", fitted.source, score(left_out(start, figures, terminal))));
     if (!out_.empty()) write_file(out_, write_yaml(write_params(fitted), "Made by servetwin fit-engine."));
     return ExitCode::kOk;
   }
 
  private:
-  static std::vector<double> logs(const EngineSet& set) {
-    std::vector<double> x;
-    const auto add = [&](Duration d) { x.push_back(std::log(std::max(1.0, static_cast<double>(d.count())))); };
-    for (const Knob& knob : kKnobs) add(set.times.*knob.time);
-    x.push_back(std::log(std::max(1e-4, set.times.sampling_logit_ns)));
-    add(set.front_end.per_request + set.front_end.per_output);
-    return x;
-  }
-
-  static Duration time_of(double log) { return Duration{static_cast<std::int64_t>(rounded(std::exp(log), 3) + 0.5)}; }
-
-  static EngineSet set_of(EngineSet set, const std::vector<double>& x) {
-    for (std::size_t i = 0; i < kNumKnobs; ++i) set.times.*kKnobs[i].time = time_of(x[i]);
-    set.times.sampling_logit_ns = rounded(std::exp(x[kNumKnobs]), 3);
-    const double front = std::exp(x[kNumKnobs + 1]);
-    set.front_end.per_request = time_of(std::log(front * kBeforeAdmission));
-    set.front_end.per_output = time_of(std::log(front * (1 - kBeforeAdmission)));
-    return set;
-  }
-
   std::vector<PublishedFigure> predict(const EngineSet& set) const {
     const CaseFile file(write_yaml(write_params(set)), ".yaml");
     PublishedOptions options = options_;
     options.set.push_back("cost.engine=" + file.path());
     options.set.push_back("front_end.servers=64");
-    options.set.push_back("front_end.per_request=" + std::to_string(set.front_end.per_request.count()) + "ns");
+    options.set.push_back("front_end.per_request=" + std::to_string(set.front_end.per_request.count()) +
+                          "ns");
     options.set.push_back("front_end.per_output=" + std::to_string(set.front_end.per_output.count()) + "ns");
     std::vector<PublishedFigure> all;
     for (const std::string& name : sets_) {
@@ -96,22 +64,24 @@ class FitEngine final : public Verb {
   // Figures of the group that is left out count nothing.
   EngineSet fit(const EngineSet& start, const std::string& without, Terminal& terminal) const {
     LeastSquares problem;
-    problem.start = logs(start);
+    problem.start = engine_logs(start);
     problem.pull.assign(problem.start.size(), 0.002);
     problem.delta = 0.1;
     problem.rounds = 6;
     problem.robust = 0.08;
     problem.residuals = [&](const std::vector<double>& x) {
       std::vector<double> out;
-      for (const PublishedFigure& figure : predict(set_of(start, x))) {
+      for (const PublishedFigure& figure : predict(engine_of_logs(start, x))) {
         const bool counts = figure.scored && figure.predicted && figure.group != without;
         out.push_back(counts ? std::log(*figure.predicted / figure.measured) : 0);
       }
       return out;
     };
     problem.weights.assign(problem.residuals(problem.start).size(), 1.0);
-    problem.told = [&](int round, double cost) { terminal.err(fmt::format("round {}: {:.5f}\n", round, cost)); };
-    return set_of(start, minimise(problem));
+    problem.told = [&](int round, double cost) {
+      terminal.err(fmt::format("round {}: {:.5f}\n", round, cost));
+    };
+    return engine_of_logs(start, minimise(problem));
   }
 
   std::vector<PublishedFigure> left_out(const EngineSet& start,

@@ -1,4 +1,6 @@
 // score: predicts published runs of real engines and says how far off it is.
+#include "scenarios/published/score.h"
+
 #include <fmt/format.h>
 #include <string>
 #include <vector>
@@ -6,7 +8,6 @@
 #include "cli/verb.h"
 #include "engine/base/params.h"
 #include "engine/metrics/output_file.h"
-#include "scenarios/published/score.h"
 
 namespace servetwin {
 namespace {
@@ -58,7 +59,8 @@ class Score final : public Verb {
   static std::vector<std::string> refusals(const std::vector<PublishedFigure>& figures) {
     std::vector<std::string> texts;
     for (const PublishedFigure& figure : figures) {
-      if (figure.predicted || (!texts.empty() && texts.back() == figure.condition + ": " + figure.note)) continue;
+      if (figure.predicted || (!texts.empty() && texts.back() == figure.condition + ": " + figure.note))
+        continue;
       texts.push_back(figure.condition + ": " + figure.note);
     }
     return texts;

@@ -79,7 +79,8 @@ struct StepInput {
 struct ContextLine {
   double base_ns = 0;
   double slope_ns = 0;
-  double host_ns = 0;  // the part of base_ns that is OpClass::kHost: it overlaps where steps are prepared ahead
+  double host_ns =
+      0;  // the part of base_ns that is OpClass::kHost: it overlaps where steps are prepared ahead
   double from = 0;
   double until = std::numeric_limits<double>::infinity();
 
@@ -110,8 +111,8 @@ struct CostContext {
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
   std::string folder;  // where relative file names in parameters start; empty: the working directory
-  const EngineSet* engine = nullptr;            // of the parameter `engine`, where it names one
-  const OperatorProfile* operators = nullptr;   // of the device, its own or borrowed
+  const EngineSet* engine = nullptr;           // of the parameter `engine`, where it names one
+  const OperatorProfile* operators = nullptr;  // of the device, its own or borrowed
   // Reads a YAML file, strictly, throwing ConfigError; null: models that are made from one refuse.
   ConfigNode (*load_tree)(const std::string& file) = nullptr;
 };

@@ -14,8 +14,6 @@
 namespace servetwin {
 namespace {
 
-
-
 std::string text(std::int64_t n) { return std::to_string(n); }
 
 double bytes_per_element(DType type) { return bits_per_element(type) / 8.0; }

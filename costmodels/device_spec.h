@@ -89,7 +89,8 @@ struct DeviceSpec {
     v("multiprocessors", multiprocessors, "Streaming multiprocessors; 0: not a GPU, or not known.",
       AtLeast{0});
     v("power_w", power_w, "Board power in watts.", kPositive);
-    v("operators", operators, "Whose operator profile holds here, its own or the nearest device's; empty: none.");
+    v("operators", operators,
+      "Whose operator profile holds here, its own or the nearest device's; empty: none.");
     v("efficiency", efficiency, "How close the usual kernels come to the peaks.");
     v("source", source, "Where the figures come from.", kRequired);
   }

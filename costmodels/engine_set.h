@@ -36,8 +36,7 @@ struct EngineTimes {
     v("eager_layer", eager_layer, "Host time to launch a layer without a graph; hidden behind kernels.");
     v("all_reduce_skew", all_reduce_skew, "Wait for the slowest rank at each all-reduce.");
     v("sampling", sampling, "Of a step that samples.");
-    v("sampling_logit_ns", sampling_logit_ns, "Nanoseconds per row and vocabulary entry.",
-      Range{0.0, 1e6});
+    v("sampling_logit_ns", sampling_logit_ns, "Nanoseconds per row and vocabulary entry.", Range{0.0, 1e6});
   }
 };
 

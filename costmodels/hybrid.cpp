@@ -2,9 +2,9 @@
 // what is left.
 #include <string>
 
+#include "costmodels/numbers.h"
 #include "costmodels/profile_text.h"
 #include "costmodels/step_pricer.h"
-#include "costmodels/numbers.h"
 #include "engine/base/registry.h"
 
 namespace servetwin {
@@ -30,19 +30,22 @@ class Hybrid final : public CostModel {
                                {"very_skewed", ExpertRouting::kVerySkewed}});
       v("attention_dp", attention_dp, "Groups of the tp ranks that compute attention for their own requests.",
         AtLeast{1});
-      v("ep", ep, "Ranks that divide whole experts among them; the rest of tp divides each expert.", AtLeast{1});
+      v("ep", ep, "Ranks that divide whole experts among them; the rest of tp divides each expert.",
+        AtLeast{1});
     }
   };
 
   Hybrid(const Params& params, const CostContext& context)
       : choice_(choice_of(params, context)), pricer_(made(params, context)) {
     const ModelSpec& model = *context.model;
-    describe_ = "hybrid: " + model.name + " on " + context.device->name + ", tp " + std::to_string(context.tp) +
-                ", weights " + name_of(choice_.weights) + ", KV " + name_of(choice_.kv) + "; " +
-                params_text(params) + "; engine: " + params_text(context.engine->times) +
-                "; kernels of " + context.operators->device + ": " + context.operators->source;
+    describe_ = "hybrid: " + model.name + " on " + context.device->name + ", tp " +
+                std::to_string(context.tp) + ", weights " + name_of(choice_.weights) + ", KV " +
+                name_of(choice_.kv) + "; " + params_text(params) +
+                "; engine: " + params_text(context.engine->times) + "; kernels of " +
+                context.operators->device + ": " + context.operators->source;
     if (context.operators->device != context.device->name) describe_ += ", scaled by the limits of both";
-    profile_hash_ = profile_hash_of(describe_ + params_text(*context.operators) + params_text(*context.device));
+    profile_hash_ =
+        profile_hash_of(describe_ + params_text(*context.operators) + params_text(*context.device));
   }
 
   Duration step_time(const StepInput& input) const override {
@@ -68,7 +71,8 @@ class Hybrid final : public CostModel {
   std::optional<ContextLine> decode_line(const StepShape& shape) const override {
     if (!shape.pure_decode()) return std::nullopt;
     const DecodeLine keys = pricer_.decode_keys(shape);
-    return ContextLine{pricer_.base_ns(shape), keys.slope, pricer_.overlapped_ns(shape), keys.from, keys.until};
+    return ContextLine{pricer_.base_ns(shape), keys.slope, pricer_.overlapped_ns(shape), keys.from,
+                       keys.until};
   }
 
   // Gaps between kernels and host times were fitted elsewhere.
@@ -90,7 +94,8 @@ class Hybrid final : public CostModel {
     const RankLayout layout{context.tp, static_cast<int>(params.attention_dp), static_cast<int>(params.ep)};
     std::vector<Problem> problems = problems_of(layout, context);
     if (!problems.empty()) throw ConfigError(std::move(problems));
-    StepPricerParts parts{context.model, context.device, layout, context.limits, choice_, context.engine->times};
+    StepPricerParts parts{context.model,  context.device, layout,
+                          context.limits, choice_,        context.engine->times};
     return StepPricer(parts, OperatorTimes(*context.operators, *context.device, *context.model, choice_));
   }
 
@@ -103,7 +108,8 @@ class Hybrid final : public CostModel {
     if (context.device == nullptr) add("spec.device", "the hybrid cost model needs a device");
     if (context.engine == nullptr) add("spec.cost.engine", "names no engine", "see servetwin list engines");
     if (context.operators == nullptr)
-      add("spec.device", "names no operator profile", "add `operators: NAME` to the device's file, or use cost.model analytic");
+      add("spec.device", "names no operator profile",
+          "add `operators: NAME` to the device's file, or use cost.model analytic");
     if (!problems.empty()) return problems;
     if (context.pp != 1) add("spec.layout.pp", "pipeline stages are not priced", "use pp: 1");
     if (context.tp > context.device->devices_per_node)

@@ -65,7 +65,8 @@ std::vector<std::string> layout_problems(const ModelSpec& m, const RankLayout& l
   if (m.kv_heads % attention_ranks != 0 && attention_ranks % m.kv_heads != 0)
     problems.push_back("cannot divide or repeat " + std::to_string(m.kv_heads) + " kv_heads among " +
                        std::to_string(attention_ranks));
-  if (m.intermediate > 0 && expert_layer_count(m) < real(m.layers)) divide("intermediate", m.intermediate, layout.tp);
+  if (m.intermediate > 0 && expert_layer_count(m) < real(m.layers))
+    divide("intermediate", m.intermediate, layout.tp);
   if (!m.is_moe()) return problems;
   divide("experts", m.moe.num_experts, layout.ep);
   divide("width of an expert", m.moe.intermediate, layout.tp / layout.ep);

@@ -13,7 +13,7 @@ struct LayerProduct {
   double n = 0;
   double k = 0;
   double count = 0;
-  bool quantised = true;  // false: kept in 16 bits whatever the weights are
+  bool quantised = true;   // false: kept in 16 bits whatever the weights are
   bool attention = false;  // of the attention part, which data-parallel ranks compute for their own tokens
 };
 

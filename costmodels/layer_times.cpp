@@ -33,9 +33,9 @@ std::map<std::string, TimeTable> read_tables(const std::string& file, const char
 
 AttentionTable read_attention(const std::string& file, Digest& digest) {
   const CsvTable table = CsvTable::read(file);
-  std::array<std::size_t, AttentionTable::kAxes> columns{
-      table.column("prefill_chunk"), table.column("kv_prefill"), table.column("n_decode"),
-      table.column("kv_decode")};
+  std::array<std::size_t, AttentionTable::kAxes> columns{table.column("prefill_chunk"),
+                                                         table.column("kv_prefill"), table.column("n_decode"),
+                                                         table.column("kv_decode")};
   const std::size_t us = table.column("time_us");
   AttentionTable attention;
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
@@ -105,7 +105,8 @@ double AttentionTable::half(std::size_t first, std::size_t a, std::size_t b) con
   }
   if (known.empty()) return 0;
   const std::vector<double>& axis = axes_[first + 1];
-  if (known.size() == 1 || b < known.front()) return *measured(b < known.front() ? known.front() : known.back());
+  if (known.size() == 1 || b < known.front())
+    return *measured(b < known.front() ? known.front() : known.back());
   std::size_t high = 1;
   while (high + 1 < known.size() && known[high] < b) ++high;
   const double low_x = axis[known[high - 1]];
@@ -128,7 +129,8 @@ void AttentionTable::finish() {
     }
     const Point point{axes_[0][at[0]], axes_[1][at[1]], axes_[2][at[2]], axes_[3][at[3]]};
     const auto found = measured_.find(point);
-    values_.push_back(found != measured_.end() ? found->second : half(0, at[0], at[1]) + half(2, at[2], at[3]));
+    values_.push_back(found != measured_.end() ? found->second
+                                               : half(0, at[0], at[1]) + half(2, at[2], at[3]));
   };
   fill(fill, 0);
   measured_.clear();
@@ -155,8 +157,7 @@ std::array<double, 2> AttentionTable::piece_of(double context) const {
   const std::vector<double>& points = axes_[3];
   const std::size_t below = place_of(3, context).below;
   const bool last = below + 2 >= points.size();
-  return {below == 0 ? 0 : points[below],
-          last ? std::numeric_limits<double>::infinity() : points[below + 1]};
+  return {below == 0 ? 0 : points[below], last ? std::numeric_limits<double>::infinity() : points[below + 1]};
 }
 
 LayerTimes read_layer_times(const std::string& prefix) {

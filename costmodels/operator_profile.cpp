@@ -13,7 +13,8 @@ namespace servetwin {
 namespace {
 
 [[noreturn]] void fail(const ConfigNode& node, const std::string& what) {
-  throw ConfigError(Problem{kCodeBadValue, node.place, node.path, what, "write the profile again with servetwin fit"});
+  throw ConfigError(
+      Problem{kCodeBadValue, node.place, node.path, what, "write the profile again with servetwin fit"});
 }
 
 std::vector<double> numbers_of(const OperatorFit& fit, const std::vector<FormulaNumber>& described) {
@@ -42,8 +43,7 @@ const OperatorFormula& formula_named(const std::string& name) {
   }();
   const auto found = kAll.find(name);
   if (found != kAll.end()) return *found->second;
-  throw ConfigError(
-      unknown_name_problem(ConfigNode{}, name, Registry<OperatorFormula>::instance().names()));
+  throw ConfigError(unknown_name_problem(ConfigNode{}, name, Registry<OperatorFormula>::instance().names()));
 }
 
 }  // namespace

@@ -36,8 +36,7 @@ const OperatorFit* attention_fit(const OperatorProfile& profile,
     if (size < head_dim && size != 256) continue;
     for (const char* kernel : {"_fa3", "_fa2"}) {
       for (const std::string& wanted : {format, std::string("bf16/")}) {
-        const OperatorFit* fit =
-            profile.find("attention_" + phase + kernel, wanted + std::to_string(size));
+        const OperatorFit* fit = profile.find("attention_" + phase + kernel, wanted + std::to_string(size));
         if (fit != nullptr) return fit;
       }
     }
@@ -52,8 +51,8 @@ const OperatorFit* latent_fit(const OperatorProfile& profile, const char* formul
 
 const OperatorFit* expert_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
   if (is_16_bit(choice.weights)) return profile.find("experts", "bf16");
-  // With a scale a channel the tables hold a kernel that is four to five times slower than the one with scales
-  // of blocks; engines that serve such models do not show its times.
+  // With a scale a channel the tables hold a kernel that is four to five times slower than the one with
+  // scales of blocks; engines that serve such models do not show its times.
   if (choice.weights == DType::kF8E4M3 || choice.weights == DType::kNvfp4) {
     const OperatorFit* fit = profile.find("experts", "fp8_block");
     return fit != nullptr ? fit : profile.find("experts", "bf16");
@@ -76,7 +75,8 @@ Fits fits_of(const OperatorProfile& profile,
              const OperatorChoice& choice) {
   Fits fits;
   fits.plain = profile.find("gemm_bf16", "bf16");
-  if (!is_16_bit(choice.weights) && is_native(device, choice.weights)) fits.quantised = product_fit(profile, choice);
+  if (!is_16_bit(choice.weights) && is_native(device, choice.weights))
+    fits.quantised = product_fit(profile, choice);
   if (model.is_mla()) {
     fits.decode = latent_fit(profile, "mla_decode", choice.kv);
     fits.prefill = latent_fit(profile, "mla_prefill", choice.kv);
@@ -96,19 +96,24 @@ std::vector<Problem> operator_problems(const OperatorProfile& profile,
                                        const OperatorChoice& choice) {
   std::vector<Problem> problems;
   const auto missing = [&](const std::string& what) {
-    problems.push_back({kCodeInconsistent, {}, "spec.cost",
+    problems.push_back({kCodeInconsistent,
+                        {},
+                        "spec.cost",
                         "the operator profile of " + profile.device + " has no " + what,
                         "choose another dtype, or cost.model analytic"});
   };
   if (device.multiprocessors == 0) {
-    problems.push_back({kCodeInconsistent, {}, "spec.device",
+    problems.push_back({kCodeInconsistent,
+                        {},
+                        "spec.device",
                         device.name + " states no multiprocessors, which times of kernels need",
                         "add multiprocessors to the device's file"});
   }
   const Fits fits = fits_of(profile, device, model, choice);
   if (fits.plain == nullptr) missing("16-bit matrix products");
   const bool needs_own = !is_16_bit(choice.weights) && is_native(device, choice.weights);
-  if (needs_own && fits.quantised == nullptr) missing(std::string(name_of(choice.weights)) + " matrix products");
+  if (needs_own && fits.quantised == nullptr)
+    missing(std::string(name_of(choice.weights)) + " matrix products");
   if (fits.decode == nullptr) missing(model.is_mla() ? "latent decode attention" : "decode attention");
   if (fits.prefill == nullptr) missing(model.is_mla() ? "latent prefill attention" : "prefill attention");
   if (model.is_moe() && fits.experts == nullptr) missing("routed experts");
@@ -227,7 +232,11 @@ double OperatorTimes::collective(const char* op, double bytes, int ranks) const 
   return kMicro * (base + (best->at(bytes) - base) * link_time_);
 }
 
-double OperatorTimes::all_reduce(double bytes, int ranks) const { return collective("all_reduce", bytes, ranks); }
-double OperatorTimes::all_gather(double bytes, int ranks) const { return collective("all_gather", bytes, ranks); }
+double OperatorTimes::all_reduce(double bytes, int ranks) const {
+  return collective("all_reduce", bytes, ranks);
+}
+double OperatorTimes::all_gather(double bytes, int ranks) const {
+  return collective("all_gather", bytes, ranks);
+}
 
 }  // namespace servetwin

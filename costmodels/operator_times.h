@@ -57,9 +57,9 @@ class OperatorTimes {
   OperatorChoice choice_;
   Evidence evidence_;
   bool latent_ = false;
-  bool native_ = true;         // the weights' format is one that products compute in
-  double k_share_ = 1;         // of k: formats of fewer bits than the kernel's
-  double link_time_ = 1;       // of a collective, against the measured device
+  bool native_ = true;                       // the weights' format is one that products compute in
+  double k_share_ = 1;                       // of k: formats of fewer bits than the kernel's
+  double link_time_ = 1;                     // of a collective, against the measured device
   std::optional<FittedOperator> plain_;      // 16-bit products
   std::optional<FittedOperator> quantised_;  // of the weights' own format
   std::optional<FittedOperator> compute_;    // 16-bit products without the time to read

@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t kDefaultTokens = 8192;
 constexpr std::int64_t kDefaultRows = 1024;
 
-
 }  // namespace
 
 StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operators)
@@ -33,31 +32,32 @@ StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operat
   layers_ = real(model.layers);
   hidden_ = real(model.hidden);
   vocab_ = real(model.vocab);
-  attention_ = {real(model.heads) / ranks, real(kv_heads_per_rank(model, ranks)), real(model.head_dim),
-                bits_per_element(parts.choice.kv) / 8, kActivationBytes, 0};
+  attention_ = {real(model.heads) / ranks, real(kv_heads_per_rank(model, ranks)),
+                real(model.head_dim),      bits_per_element(parts.choice.kv) / 8,
+                kActivationBytes,          0};
   balance_ = parts.device->memory_bandwidth.value / parts.device->peak.bf16.value;
   make_curves(parts, operators);
 }
 
 void StepPricer::make_curves(const StepPricerParts& parts, const OperatorTimes& operators) {
   const ModelSpec& model = *parts.model;
-  const double byte_ns = 1e9 / (parts.device->memory_bandwidth.value * parts.device->efficiency.elementwise_memory);
+  const double byte_ns =
+      1e9 / (parts.device->memory_bandwidth.value * parts.device->efficiency.elementwise_memory);
   const double dp = layout_.attention_dp;
   const std::int64_t tokens = parts.limits.tokens > 0 ? parts.limits.tokens : kDefaultTokens;
   const std::int64_t rows = parts.limits.sequences > 0 ? parts.limits.sequences : kDefaultRows;
   gemm_ = TokenCurve(tokens, [&](double t) {
     double ns = 0;
-    for (const LayerProduct& one : products_) ns += one.count * operators.product(one.attention ? t : t * dp, one);
+    for (const LayerProduct& one : products_)
+      ns += one.count * operators.product(one.attention ? t : t * dp, one);
     return ns;
   });
   // Norms and residuals, queries and keys that turn, the activation between the products.
-  const double width = experts_.count > 0
-                           ? experts_.width * experts_.top_k
-                           : real(model.intermediate) / layout_.tp;
+  const double width =
+      experts_.count > 0 ? experts_.width * experts_.top_k : real(model.intermediate) / layout_.tp;
   const double heads = (attention_.heads + 2 * attention_.kv_heads) * attention_.head_dim;
-  elementwise_ = TokenCurve(tokens, [&](double t) {
-    return layers_ * 2 * t * (8 * hidden_ + 3 * heads + 3 * width) * byte_ns;
-  });
+  elementwise_ = TokenCurve(
+      tokens, [&](double t) { return layers_ * 2 * t * (8 * hidden_ + 3 * heads + 3 * width) * byte_ns; });
   moe_ = TokenCurve(tokens, [&](double t) { return experts_.count * operators.experts(t * dp, experts_); });
   const int attention_ranks = layout_.tp / layout_.attention_dp;
   collectives_ = TokenCurve(tokens, [&](double t) {
@@ -69,13 +69,11 @@ void StepPricer::make_curves(const StepPricerParts& parts, const OperatorTimes& 
     return ns + layers_ * (operators.all_reduce(bytes * dp, layout_.tp) + skew);
   });
   head_time_ = TokenCurve(rows, [&](double r) { return operators.product(r, head_); });
-  gather_ = TokenCurve(rows, [&](double r) {
-    return operators.all_gather(r * vocab_ * kActivationBytes, layout_.tp);
-  });
+  gather_ = TokenCurve(
+      rows, [&](double r) { return operators.all_gather(r * vocab_ * kActivationBytes, layout_.tp); });
   const std::int64_t context = parts.limits.context > 0 ? parts.limits.context : model.max_position;
-  decode_ = DecodeSurface(rows, context, [&](double r, double c) {
-    return layers_ * operators.decode(attention_, r, c);
-  });
+  decode_ = DecodeSurface(rows, context,
+                          [&](double r, double c) { return layers_ * operators.decode(attention_, r, c); });
 }
 
 double StepPricer::host_ns(const StepShape& shape) const {
@@ -111,7 +109,8 @@ Work StepPricer::product_work(double tokens) const {
   Work work;
   for (const LayerProduct& one : products_) {
     const double t = one.attention ? tokens : tokens * layout_.attention_dp;
-    work = work + one.count * gemm_work({t, one.n, one.k}, one.quantised ? weight_bytes_ : 2, kActivationBytes);
+    work =
+        work + one.count * gemm_work({t, one.n, one.k}, one.quantised ? weight_bytes_ : 2, kActivationBytes);
   }
   return work;
 }

@@ -26,7 +26,8 @@ double TokenCurve::beyond(std::int64_t tokens) const {
   if (values_.empty()) return 0;
   const std::int64_t last = size() - 1;
   const double length = static_cast<double>(tokens_of(last) - tokens_of(last - 1));
-  const double slope = (values_[static_cast<std::size_t>(last)] - values_[static_cast<std::size_t>(last) - 1]) / length;
+  const double slope =
+      (values_[static_cast<std::size_t>(last)] - values_[static_cast<std::size_t>(last) - 1]) / length;
   return values_[static_cast<std::size_t>(last)] + slope * static_cast<double>(tokens - tokens_of(last));
 }
 

@@ -36,7 +36,8 @@ class TokenCurve {
   // The last knot at or below a count of at least kExact; 2 to the `shift` is the distance of knots there.
   static std::int64_t knot_of(std::int64_t tokens, int shift) {
     const std::int64_t octave = shift - (kExactBits - kStepBits);
-    return kExact + octave * (std::int64_t{1} << kStepBits) + (tokens >> shift) - (std::int64_t{1} << kStepBits);
+    return kExact + octave * (std::int64_t{1} << kStepBits) + (tokens >> shift) -
+           (std::int64_t{1} << kStepBits);
   }
   static std::int64_t tokens_of(std::int64_t knot);
   double beyond(std::int64_t tokens) const;

@@ -1,4 +1,5 @@
-// Devices and engines' own times of the catalogue by name, and what of a scenario decides how much KV cache fits on one.
+// Devices and engines' own times of the catalogue by name, and what of a scenario decides how much KV cache
+// fits on one.
 #pragma once
 
 #include <string>

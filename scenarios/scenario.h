@@ -30,9 +30,9 @@ struct Scenario {
   DeviceSpec device;
   std::optional<EngineSet> engine_set;       // that the cost model names
   std::optional<OperatorProfile> operators;  // of the device, where the cost model uses it
-  std::optional<KvMemory> memory;  // where the capacity is given as a memory_fraction
-  ConfigNode resolved;             // every value with its origin, defaults filled in
-  std::string source;              // the file it was read from
+  std::optional<KvMemory> memory;            // where the capacity is given as a memory_fraction
+  ConfigNode resolved;                       // every value with its origin, defaults filled in
+  std::string source;                        // the file it was read from
 
   const ScenarioSpec& spec() const { return document.spec; }
   Blocks num_blocks() const { return memory ? memory->num_blocks : *spec().engine.num_blocks; }

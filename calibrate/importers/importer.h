@@ -18,8 +18,8 @@ class Importer {
   };
 
   virtual ~Importer() = default;
-  // What the folder holds of the device, named as in the catalogue. Throws ConfigError with file and line, and
-  // where there is nothing.
+  // What the folder holds of the device, named as in the catalogue. Throws ConfigError with file and line,
+  // and where there is nothing.
   virtual OperatorSamples read(const std::string& folder, const std::string& device) const = 0;
 };
 

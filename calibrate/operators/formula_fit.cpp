@@ -130,7 +130,9 @@ FormulaFit fit_formula(const OperatorFormula& formula,
                        const FitSettings& settings) {
   const std::size_t needed = formula.numbers(device).size() + 1;
   if (samples.size() < needed) {
-    throw ConfigError(Problem{kCodeInconsistent, {}, "",
+    throw ConfigError(Problem{kCodeInconsistent,
+                              {},
+                              "",
                               std::to_string(samples.size()) + " measurements cannot give " +
                                   std::to_string(needed - 1) + " numbers",
                               "measure at least " + std::to_string(needed)});

@@ -16,7 +16,8 @@ struct FitSettings {
   bool corrections = true;
   double robust = 0.1;  // a residual, on the logarithm, beyond which a call pulls no harder
   double ridge = 2;     // how strongly corrections are held at nothing, in calls
-  std::size_t most_calls = 4000;  // numbers are fitted to so many at most, spread over all; corrections to all
+  std::size_t most_calls =
+      4000;  // numbers are fitted to so many at most, spread over all; corrections to all
 };
 
 // Levenberg-Marquardt on logarithms with weights that grow with the fourth root of the time, so that long

@@ -13,7 +13,10 @@ std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
 class Descent {
  public:
   explicit Descent(const LeastSquares& problem)
-      : problem_(problem), x_(problem.start), residuals_(problem.residuals(x_)), cost_(cost(residuals_, x_)) {}
+      : problem_(problem),
+        x_(problem.start),
+        residuals_(problem.residuals(x_)),
+        cost_(cost(residuals_, x_)) {}
 
   std::vector<double> go() {
     for (int round = 0; round < problem_.rounds; ++round) {

@@ -11,7 +11,8 @@
 namespace servetwin {
 namespace {
 
-// Below that a table of corrections would learn single shapes; latent attention has but one shape a head count.
+// Below that a table of corrections would learn single shapes; latent attention has but one shape a head
+// count.
 constexpr std::size_t kFewestGroups = 10;
 constexpr std::size_t kFewestLatentGroups = 5;
 
@@ -46,7 +47,10 @@ void fit_part(const std::string& formula_name,
 using Curve = std::map<double, std::pair<double, int>>;  // bytes: sum of logarithms of times, and how many
 
 // Sizes a factor of about four apart, and where the time jumps.
-CollectiveTimes curve_of(const std::string& op, const std::string& by, std::int64_t ranks, const Curve& curve) {
+CollectiveTimes curve_of(const std::string& op,
+                         const std::string& by,
+                         std::int64_t ranks,
+                         const Curve& curve) {
   CollectiveTimes times{op, by, ranks, {}, {}};
   for (const auto& [bytes, sum] : curve) {
     const double us = std::exp(sum.first / sum.second);
@@ -99,7 +103,8 @@ ProfileFit fit_profile(const OperatorSamples& samples,
   out.profile.source = samples.source;
   out.profile.limits = {device.peak.bf16, device.memory_bandwidth, device.node_link, device.multiprocessors};
   Parts parts;
-  for (const OperatorSample& sample : samples.operators) parts[{sample.formula, sample.part}].push_back(&sample);
+  for (const OperatorSample& sample : samples.operators)
+    parts[{sample.formula, sample.part}].push_back(&sample);
   const GpuLimits limits = limits_of(device);
   for (const auto& [key, calls] : parts) {
     const auto formula = Registry<OperatorFormula>::instance().make(key.first, ConfigNode{});

@@ -11,8 +11,26 @@ namespace servetwin {
 namespace {
 
 enum ExpertNumber : std::size_t {
-  kExpertBase, kMemory, kTileUs, kCompute, kHiddenShare, kPairHidden, kPairWidth, kToken, kSkew1, kSkew2, kLeast,
-  kRankHidden, kRankWidth, kExpertUs, kExpertRows, kShareOf, kRankToken, kHiddenUs, kWidthUs, kMisaligned
+  kExpertBase,
+  kMemory,
+  kTileUs,
+  kCompute,
+  kHiddenShare,
+  kPairHidden,
+  kPairWidth,
+  kToken,
+  kSkew1,
+  kSkew2,
+  kLeast,
+  kRankHidden,
+  kRankWidth,
+  kExpertUs,
+  kExpertRows,
+  kShareOf,
+  kRankToken,
+  kHiddenUs,
+  kWidthUs,
+  kMisaligned
 };
 
 // Pairs of tokens and experts on the busiest rank, and its experts that have any.

@@ -14,10 +14,7 @@ class GemmBf16 final : public TiledGemm {
                    2,
                    0,
                    true,
-                   {{"all",
-                     any_shape,
-                     {{64, 64}, {128, 128}, {128, 256}},
-                     {1, 2, 3, 4, 6, 8, 16}}}}) {}
+                   {{"all", any_shape, {{64, 64}, {128, 128}, {128, 256}}, {1, 2, 3, 4, 6, 8, 16}}}}) {}
 };
 
 const Registered<OperatorFormula, GemmBf16> kGemmBf16{"gemm_bf16", "Matrix products in 16 bits."};

@@ -7,8 +7,9 @@
 namespace servetwin {
 namespace {
 
-constexpr double kLatent = 576;     // elements of a token's cache: latent 512 and rotary 64
-constexpr double kHeadWork = 1088;  // multiply-adds of a head and a token: 576 for the score, 512 for the value
+constexpr double kLatent = 576;  // elements of a token's cache: latent 512 and rotary 64
+constexpr double kHeadWork =
+    1088;  // multiply-adds of a head and a token: 576 for the score, 512 for the value
 
 // Dims as of decode attention; KV heads and head size are not looked at.
 class MlaDecode final : public OperatorFormula {

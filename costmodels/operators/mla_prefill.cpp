@@ -34,7 +34,8 @@ class MlaPrefill final : public OperatorFormula {
     const double tokens = dims[kPrefillTokens];
     const double rows_of_tiles = ceil_of(tokens / kLatentTile);
     const double tiles = rows * heads * rows_of_tiles;
-    const double mean = (dims[kPrefillCached] + tokens * (rows_of_tiles + 1) / (2 * rows_of_tiles)) / kLatentTile;
+    const double mean =
+        (dims[kPrefillCached] + tokens * (rows_of_tiles + 1) / (2 * rows_of_tiles)) / kLatentTile;
     double all = (tiles * std::max(1.0, mean) * p[1] + tiles * p[2]) / device.sms;
     all *= 1 + p[9] * std::clamp(det_log2(std::max(all, 1.0)) - 12, 0.0, 6.0);
     const double longest = ceil_of((dims[kPrefillCached] + tokens) / kLatentTile) * p[7] + p[8];
@@ -47,7 +48,8 @@ class MlaPrefill final : public OperatorFormula {
   }
 
   void places(const GpuLimits& device, const Dims& dims, std::vector<double>& out) const override {
-    const double tiles = dims[kPrefillRows] * dims[kPrefillHeads] * ceil_of(dims[kPrefillTokens] / kLatentTile);
+    const double tiles =
+        dims[kPrefillRows] * dims[kPrefillHeads] * ceil_of(dims[kPrefillTokens] / kLatentTile);
     out.push_back(det_log2(dims[kPrefillTokens]));
     out.push_back(det_log2(tiles / device.sms));
   }

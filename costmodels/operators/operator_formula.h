@@ -21,10 +21,10 @@ struct GpuLimits {
 
 // How a number fitted on one device carries over to another one.
 enum class Scaling {
-  kSame,        // a count, a share, a latency
+  kSame,                // a count, a share, a latency
   kMultiprocessorTime,  // of work on one multiprocessor
-  kMemoryTime,  // a byte's
-  kBandwidth,   // of device memory, in MB/µs
+  kMemoryTime,          // a byte's
+  kBandwidth,           // of device memory, in MB/µs
 };
 
 struct FormulaNumber {
@@ -53,7 +53,8 @@ class OperatorFormula {
   using Axes = std::vector<std::vector<double>>;
   virtual std::vector<Axes> tables() const { return {}; }
   // Where a call lies in them: a coordinate an axis, table by table.
-  virtual void places(const GpuLimits& /*device*/, const Dims& /*dims*/, std::vector<double>& /*out*/) const {}
+  virtual void places(const GpuLimits& /*device*/, const Dims& /*dims*/, std::vector<double>& /*out*/) const {
+  }
 };
 
 // A knot of a table and its weight; weights of a place add up to 1.

@@ -103,8 +103,8 @@ double TiledPrefill::us(const std::vector<double>& p, const GpuLimits& device, c
   const double tail =
       p[kOfTail] + p[kOfTailOfRows] * std::min(1.0, device.sms * rows / tiling.tiles) * (1 - 1 / rows);
   double compute = std::max(longest, all + tail * longest);
-  const double splits = static_cast<double>(static_cast<std::int64_t>(
-      std::min(device.sms / tiling.tiles, std::max(1.0, tiling.longest / 4))));
+  const double splits = static_cast<double>(
+      static_cast<std::int64_t>(std::min(device.sms / tiling.tiles, std::max(1.0, tiling.longest / 4))));
   if (fa3_ && tiling.tiles < 0.8 * device.sms && splits >= 2) {
     const double split = tiling.longest * p[kOfLongestBlock] / splits + p[kOfLongestTile] + p[kOfSplit];
     compute = std::min(compute, std::max(split, all));
@@ -114,8 +114,10 @@ double TiledPrefill::us(const std::vector<double>& p, const GpuLimits& device, c
                         dims[kPrefillHeadDim] * 2 * dims[kPrefillKvBytes] / 1e6;
   const double from_memory = p[kOfInCache] + (1 - p[kOfInCache]) * out_of_cache(query_mb + key_mb);
   const double memory = (p[kOfQueryMb] * query_mb + p[kOfKeyMb] * key_mb) * from_memory;
-  const double write = tokens * write_us(p.data() + kOfWrite, dims[kPrefillKvHeads]) + p[kOfWriteMb] * query_mb * from_memory;
-  return p[kOfBase] + std::max(compute, memory) + p[kOfHidden] * std::min(compute, memory) + p[kOfRow] * rows + write;
+  const double write =
+      tokens * write_us(p.data() + kOfWrite, dims[kPrefillKvHeads]) + p[kOfWriteMb] * query_mb * from_memory;
+  return p[kOfBase] + std::max(compute, memory) + p[kOfHidden] * std::min(compute, memory) +
+         p[kOfRow] * rows + write;
 }
 
 std::vector<OperatorFormula::Axes> TiledPrefill::tables() const {

@@ -16,11 +16,10 @@ struct Twin {
   const char* capacity;  // what the publication tells of KV blocks
 };
 
-constexpr Twin kTwins[] = {
-    {"RTX4090__Llama-3.1-8B", "RTX4090__meta-llama__Llama-3.1-8B__bf16__tp1__", "rtx-4090", 256,
-     "num_blocks: 2588"},
-    {"RTXPRO6000__Llama-3.1-8B", "RTXPRO6000__meta-llama__Llama-3.1-8B__bf16__tp1__", "rtx-pro-6000-server",
-     128, "memory_fraction: 0.9"}};
+constexpr Twin kTwins[] = {{"RTX4090__Llama-3.1-8B", "RTX4090__meta-llama__Llama-3.1-8B__bf16__tp1__",
+                            "rtx-4090", 256, "num_blocks: 2588"},
+                           {"RTXPRO6000__Llama-3.1-8B", "RTXPRO6000__meta-llama__Llama-3.1-8B__bf16__tp1__",
+                            "rtx-pro-6000-server", 128, "memory_fraction: 0.9"}};
 
 struct Recorded {
   ServedLatencies latencies;
@@ -67,7 +66,8 @@ class LlmServingSim final : public PublishedSet {
           "preset: vllm-v1-async, max_num_seqs: {}, max_num_batched_tokens: 2048, max_model_len: 32768, {}",
           twin.max_num_seqs, twin.capacity);
       one.workload = "trace: {file: " + trace.path() + "}, max_tokens: output";
-      one.cost = fmt::format("model: layer_tables, tables: {}op_profile/{}, engine: vllm-0.19", folder, twin.tables);
+      one.cost =
+          fmt::format("model: layer_tables, tables: {}op_profile/{}, engine: vllm-0.19", folder, twin.tables);
       add(figures, one, recorded.latencies, options);
     }
     return figures;

@@ -17,9 +17,9 @@ struct PublishedFigure {
   std::string condition;  // which run: model, layout, load
   std::string metric;     // such as e2e_mean_ms; a bound of its own each
   double measured = 0;
-  std::optional<double> predicted;                      // none: refused, and `note` says why
+  std::optional<double> predicted;                       // none: refused, and `note` says why
   std::vector<std::pair<std::string, double>> others{};  // what other predictors said, as published
-  bool scored = true;                                   // false: `note` says why it cannot be predicted
+  bool scored = true;                                    // false: `note` says why it cannot be predicted
   std::string note{};
 
   // (predicted - measured) / measured.

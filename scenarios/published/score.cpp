@@ -17,7 +17,8 @@ double quantile(std::vector<double> values, double p) {
   const double position = p * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(position);
   const double part = position - static_cast<double>(below);
-  return below + 1 < values.size() ? values[below] + part * (values[below + 1] - values[below]) : values[below];
+  return below + 1 < values.size() ? values[below] + part * (values[below + 1] - values[below])
+                                   : values[below];
 }
 
 ErrorSummary summary_of(const std::vector<double>& errors, std::size_t figures) {
@@ -76,8 +77,8 @@ std::vector<OtherScore> others_of(const Rows& rows) {
   }
   std::vector<OtherScore> others;
   for (const auto& [name, both] : errors) {
-    others.push_back({name, summary_of(both.first, both.first.size()),
-                      summary_of(both.second, both.first.size())});
+    others.push_back(
+        {name, summary_of(both.first, both.first.size()), summary_of(both.second, both.first.size())});
   }
   return others;
 }
@@ -115,10 +116,10 @@ std::string score_text(const std::string& set,
       "|---|---|---|---|---|---|---|---|\n",
       set, source);
   for (const MetricScore& one : scores) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {:+.1f} % | {} {} |\n", one.metric, one.all.figures,
-                        one.all.predicted, percent(one.all.median), percent(one.all.mean),
-                        percent(one.all.p90), 100 * one.all.signed_median, one.worst_group,
-                        percent(one.worst_group_median));
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {:+.1f} % | {} {} |\n", one.metric, one.all.figures,
+                    one.all.predicted, percent(one.all.median), percent(one.all.mean), percent(one.all.p90),
+                    100 * one.all.signed_median, one.worst_group, percent(one.worst_group_median));
   }
   text += "\nWorst cases: ";
   std::vector<std::string> worst;
@@ -127,7 +128,8 @@ std::string score_text(const std::string& set,
       worst.push_back(fmt::format("{} of {} ({:+.0f} %)", one.metric, at.condition, 100 * at.error));
   }
   text += join(worst, "; ") + ".\n";
-  const bool others = std::any_of(scores.begin(), scores.end(), [](const auto& s) { return !s.others.empty(); });
+  const bool others =
+      std::any_of(scores.begin(), scores.end(), [](const auto& s) { return !s.others.empty(); });
   if (!others) return text;
   text += "\n| metric | other predictor | n | its median | ours on those rows |\n|---|---|---|---|---|\n";
   for (const MetricScore& one : scores) {

@@ -43,7 +43,9 @@ struct MetricScore {
 std::vector<MetricScore> score(const std::vector<PublishedFigure>& figures);
 
 // Tables in Markdown.
-std::string score_text(const std::string& set, const std::string& source, const std::vector<MetricScore>& scores);
+std::string score_text(const std::string& set,
+                       const std::string& source,
+                       const std::vector<MetricScore>& scores);
 // A line a figure: group, condition, metric, measured, predicted, error, scored, note.
 std::string figures_csv(const std::vector<PublishedFigure>& figures);
 

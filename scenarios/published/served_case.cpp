@@ -23,8 +23,8 @@ void add(Samples& samples, const RequestRow& row, Latency latency) {
 std::string scenario_text(const ServedCase& one) {
   return "apiVersion: servetwin/v1\nkind: Scenario\nmetadata: {name: " + one.name +
          "}\nspec:\n  model: " + one.model + "\n  device: " + one.device + "\n  layout: " + one.layout +
-         "\n  engine: {" + one.engine + "}\n  workload: {" + one.workload + "}\n  cost: {" + one.cost + "}\n" +
-         one.others;
+         "\n  engine: {" + one.engine + "}\n  workload: {" + one.workload + "}\n  cost: {" + one.cost +
+         "}\n" + one.others;
 }
 
 void ServedLatencies::merge(const ServedLatencies& other) {
@@ -69,7 +69,8 @@ ServedLatencies simulate_case_often(const ServedCase& one, const std::vector<std
 
 CaseFile::CaseFile(const std::string& text, const std::string& extension) {
   static std::atomic<int> count{0};
-  const std::string name = "servetwin-" + std::to_string(::getpid()) + '-' + std::to_string(++count) + extension;
+  const std::string name =
+      "servetwin-" + std::to_string(::getpid()) + '-' + std::to_string(++count) + extension;
   path_ = (std::filesystem::temp_directory_path() / name).string();
   write_file(path_, text);
 }

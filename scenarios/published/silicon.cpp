@@ -23,8 +23,9 @@ std::string silicon_device(std::string hardware) {
 
 // The catalogue's name where the publication has another.
 std::string silicon_model(const std::string& model) {
-  static const std::map<std::string, std::string> kNames{{"nvidia/DeepSeek-V3.1-NVFP4", "deepseek-ai/DeepSeek-V3"},
-                                                         {"nvidia/Qwen3-32B-NVFP4", "Qwen/Qwen3-32B"}};
+  static const std::map<std::string, std::string> kNames{
+      {"nvidia/DeepSeek-V3.1-NVFP4", "deepseek-ai/DeepSeek-V3"},
+      {"nvidia/Qwen3-32B-NVFP4", "Qwen/Qwen3-32B"}};
   const auto found = kNames.find(model);
   return found == kNames.end() ? model : found->second;
 }
@@ -37,7 +38,9 @@ bool has_block_scales(const std::string& model) {
 }
 
 std::int64_t whole_or_one(const CsvTable& table, std::size_t row, const char* column) {
-  return table.text(row, column).empty() ? 1 : std::max<std::int64_t>(1, static_cast<std::int64_t>(table.number(row, column)));
+  return table.text(row, column).empty()
+             ? 1
+             : std::max<std::int64_t>(1, static_cast<std::int64_t>(table.number(row, column)));
 }
 
 class Silicon final : public PublishedSet {
@@ -61,7 +64,9 @@ class Silicon final : public PublishedSet {
   }
 
  private:
-  static PublishedFigure predict_row(const CsvTable& table, std::size_t row, const PublishedOptions& options) {
+  static PublishedFigure predict_row(const CsvTable& table,
+                                     std::size_t row,
+                                     const PublishedOptions& options) {
     const std::string& engine = table.text(row, "engine");
     const std::string& model = table.text(row, "model");
     PublishedFigure figure;
@@ -97,15 +102,18 @@ class Silicon final : public PublishedSet {
     if (precision == "fp8") formats = ", dtype: f8e4m3";
     if (engine == "trtllm" && !formats.empty()) formats += ", kv_dtype: f8e4m3";
     one.engine = fmt::format(
-        "preset: vllm-v1-async, max_num_seqs: 1024, max_num_batched_tokens: 8192, max_model_len: {}, num_blocks: "
+        "preset: vllm-v1-async, max_num_seqs: 1024, max_num_batched_tokens: 8192, max_model_len: {}, "
+        "num_blocks: "
         "1000000{}, graph_sizes: [1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]",
         input + output, formats);
     one.workload = fmt::format(
-        "num_requests: {}, closed_loop: {{users: {}}}, lengths: {{input: {{distribution: uniform, low: {}, high: {}}}, "
+        "num_requests: {}, closed_loop: {{users: {}}}, lengths: {{input: {{distribution: uniform, low: {}, "
+        "high: {}}}, "
         "output: {{distribution: uniform, low: {}, high: {}}}}}, max_tokens: output",
-        std::min<std::int64_t>(users * 10, users * 4 + 200), users, input * 4 / 5, input, output * 4 / 5, output);
-    one.cost = fmt::format("model: hybrid, engine: {}, attention_dp: {}, ep: {}, fp8_scales: {}", silicon_engine(engine),
-                           dp, whole_or_one(table, row, "moe_ep"),
+        std::min<std::int64_t>(users * 10, users * 4 + 200), users, input * 4 / 5, input, output * 4 / 5,
+        output);
+    one.cost = fmt::format("model: hybrid, engine: {}, attention_dp: {}, ep: {}, fp8_scales: {}",
+                           silicon_engine(engine), dp, whole_or_one(table, row, "moe_ep"),
                            has_block_scales(one.model) ? "block" : "channel");
     return one;
   }

@@ -69,10 +69,9 @@ class TrtllmOverview final : public PublishedSet {
   static PublishedFigure described(const CsvTable& table, std::size_t row) {
     PublishedFigure figure;
     figure.group = table.text(row, "model") + ' ' + table.text(row, "precision");
-    figure.condition =
-        fmt::format("{} {} {} tp {}, {} in {} out", table.text(row, "hardware"), table.text(row, "model"),
-                    table.text(row, "precision"), table.text(row, "tp"), table.text(row, "isl"),
-                    table.text(row, "osl"));
+    figure.condition = fmt::format("{} {} {} tp {}, {} in {} out", table.text(row, "hardware"),
+                                   table.text(row, "model"), table.text(row, "precision"),
+                                   table.text(row, "tp"), table.text(row, "isl"), table.text(row, "osl"));
     figure.metric = "output tokens/s, version " + table.text(row, "version");
     figure.measured = table.number(row, "value");
     return figure;
@@ -93,7 +92,8 @@ class TrtllmOverview final : public PublishedSet {
     one.device = device;
     one.layout = fmt::format("{{tp: {}}}", table.text(row, "tp"));
     one.engine = fmt::format(
-        "preset: trtllm-guaranteed-no-evict, max_num_seqs: 2048, max_num_batched_tokens: 8192, max_model_len: "
+        "preset: trtllm-guaranteed-no-evict, max_num_seqs: 2048, max_num_batched_tokens: 8192, "
+        "max_model_len: "
         "{}, memory_fraction: 0.95, memory: {{of: free}}, graph_sizes: [1, 2, 4, 8, 16, 32, 64, 128, 256, "
         "384, 512, 1024, 2048]{}",
         input + output, fp8 ? ", dtype: f8e4m3, kv_dtype: f8e4m3" : "");
