@@ -24,6 +24,7 @@ const std::map<std::string, std::string>& models() {
       {"Llama-3.1-70B", "meta-llama/Llama-3.1-70B"},
       {"Llama-3.3-70B", "meta-llama/Llama-3.3-70B-Instruct"},
       {"Llama-3.1-405B", "meta-llama/Llama-3.1-405B"},
+      {"Llama-4-Scout-17B-16E", "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
       {"Mistral-7B", "mistralai/Mistral-7B-Instruct-v0.3"},
       {"Mixtral-8x7B", "mistralai/Mixtral-8x7B-v0.1"},
       {"Mixtral-8x22B", "mistralai/Mixtral-8x22B-v0.1"}};
@@ -94,7 +95,8 @@ class TrtllmOverview final : public PublishedSet {
     one.engine = fmt::format(
         "preset: trtllm-guaranteed-no-evict, max_num_seqs: 2048, max_num_batched_tokens: 8192, "
         "max_model_len: "
-        "{}, memory_fraction: 0.95, memory: {{of: free}}, graph_sizes: [1, 2, 4, 8, 16, 32, 64, 128, 256, "
+        "{}, memory_fraction: 0.95, memory: {{of: free, activations: 2GiB}}, graph_sizes: [1, 2, 4, 8, 16, "
+        "32, 64, 128, 256, "
         "384, 512, 1024, 2048]{}",
         input + output, fp8 ? ", dtype: f8e4m3, kv_dtype: f8e4m3" : "");
     one.workload = fmt::format(
