@@ -76,8 +76,8 @@ class Descent {
   }
 
   bool try_steps(const Eigen::MatrixXd& normal, const Eigen::VectorXd& gradient) {
-    constexpr int kAttempts = 8;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    constexpr int kSteps = 8;
+    for (int attempt = 0; attempt < kSteps; ++attempt) {
       Eigen::MatrixXd damped = normal;
       for (Eigen::Index j = 0; j < normal.cols(); ++j)
         damped(j, j) += damping_ * (normal(j, j) + 1e-6 * static_cast<double>(residuals_.size()));
