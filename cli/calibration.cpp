@@ -130,6 +130,7 @@ CalibrationTarget calibration_target(const std::string& name,
                                      int threads,
                                      std::vector<int> cpus) {
   CalibrationTarget target{name, overrides, load_scenario(name, overrides), {}, {}, threads, std::move(cpus)};
+  check_live(target.scenario);
   target.subject = subject_here(target.scenario, threads);
   target.space = space_of(target.scenario);
   return target;

@@ -26,6 +26,7 @@ ProfileSubject subject_here(const Scenario& scenario, int threads);
 // "cpu A, not B; …": what differs, the date aside; empty when nothing does.
 std::string subject_differences(const ProfileSubject& profile, const ProfileSubject& here);
 
+// Throws ConfigError for what does not run live.
 CalibrationTarget calibration_target(const std::string& name,
                                      const ScenarioOverrides& overrides,
                                      int threads,

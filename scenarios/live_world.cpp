@@ -78,10 +78,14 @@ class LiveCheck {
 
 }  // namespace
 
-LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
-    : scenario_(scenario), options_(std::move(options)) {
+void check_live(const Scenario& scenario) {
   std::vector<Problem> problems = LiveCheck(scenario).problems();
   if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
+    : scenario_(scenario), options_(std::move(options)) {
+  check_live(scenario);
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
   weights_ = named_weights(scenario.spec().model, scenario.model, seed);
 }

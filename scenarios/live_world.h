@@ -25,9 +25,12 @@ struct LiveWorldOptions {
 // Where a live run's durations come from.
 std::string describe_live(const std::string& model, DType kv_dtype, int threads);
 
+// Throws ConfigError naming everything in the scenario that the live engine cannot do.
+void check_live(const Scenario& scenario);
+
 class LiveWorld final : public RunWorld {
  public:
-  // Throws ConfigError naming everything in the scenario that the live engine cannot do.
+  // Checks the scenario.
   LiveWorld(const Scenario& scenario, LiveWorldOptions options);
 
   WorldOutcome serve(Cluster& cluster,

@@ -1,12 +1,14 @@
 // Every line holds the whole truth about one row: what ran, where, how long.
 #include "calibrate/measure/rows_file.h"
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <numeric>
 #include <sstream>
 #include <utility>
 
+#include "calibrate/fit/nnls.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
 #include "engine/base/text.h"
@@ -54,27 +56,43 @@ std::vector<std::string> whole_lines(const std::string& path) {
   return lines;
 }
 
+// To their references.
+std::map<std::int64_t, std::vector<double>> ratios_by_step(const std::vector<StepRowTimes>& rows) {
+  std::map<std::int64_t, std::vector<double>> by_step;
+  for (const StepRowTimes& row : rows) {
+    by_step[step_of_row(row.number)].push_back(static_cast<double>(row.median_ns) /
+                                               static_cast<double>(row.reference_ns));
+  }
+  return by_step;
+}
+
 }  // namespace
 
 std::int64_t step_of_row(std::int64_t number) { return number / (2 * kSweep) * kSweep + number % kSweep; }
 
 std::vector<MeasuredStep> merged_steps(const std::vector<StepRowTimes>& rows) {
-  std::map<std::int64_t, std::vector<double>> by_step;
   std::map<std::int64_t, StepShape> shapes;
   double references = 0;
   for (const StepRowTimes& row : rows) {
-    const auto reference = static_cast<double>(row.reference_ns);
-    references += reference;
-    by_step[step_of_row(row.number)].push_back(static_cast<double>(row.median_ns) / reference);
+    references += static_cast<double>(row.reference_ns);
     shapes[step_of_row(row.number)] = row.shape;
   }
   std::vector<MeasuredStep> steps;
-  for (const auto& [step, ratios] : by_step) {
+  for (const auto& [step, ratios] : ratios_by_step(rows)) {
     const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
     const double mean = sum / static_cast<double>(ratios.size());
     steps.push_back({shapes[step], mean * references / static_cast<double>(rows.size())});
   }
   return steps;
+}
+
+double repeat_difference(const std::vector<StepRowTimes>& rows) {
+  std::vector<double> differences;
+  for (const auto& [step, ratios] : ratios_by_step(rows)) {
+    if (ratios.size() < 2) continue;
+    differences.push_back(2 * std::abs(ratios[0] - ratios[1]) / (ratios[0] + ratios[1]));
+  }
+  return differences.empty() ? 0 : quantile(differences, 0.5);
 }
 
 RowsFile::RowsFile(std::string path,

@@ -31,6 +31,9 @@ std::int64_t step_of_row(std::int64_t number);
 // reference: a machine that others use too is not always equally fast.
 std::vector<MeasuredStep> merged_steps(const std::vector<StepRowTimes>& rows);
 
+// Median relative difference between the two rows of a step: no fit can be closer. 0 where no step has two.
+double repeat_difference(const std::vector<StepRowTimes>& rows);
+
 class RowsFile {
  public:
   // Reads what is there; a last line without its end is dropped. Throws ConfigError where the rows are of

@@ -70,6 +70,22 @@ TEST_CASE("planned steps fill the space: kinds, batches, contexts and chunks, la
   CHECK(skewed > 30);
 }
 
+TEST_CASE("the noise of a measurement is what the same steps differ by") {
+  const auto row = [](std::int64_t number, std::int64_t median, std::int64_t reference) {
+    StepRowTimes one;
+    one.number = number;
+    one.median_ns = median;
+    one.reference_ns = reference;
+    return one;
+  };
+  // Ratios 1 and 1.1, 2 and 2, 4 and 2; the fourth step has one row.
+  const std::vector<StepRowTimes> rows{row(0, 10, 10),         row(1, 20, 10),      row(2, 40, 10),
+                                       row(3, 7, 10),          row(kSweep, 22, 20), row(kSweep + 1, 40, 20),
+                                       row(kSweep + 2, 40, 20)};
+  CHECK(repeat_difference(rows) == Approx(0.1 / 1.05));
+  CHECK(repeat_difference({rows[3]}) == 0);
+}
+
 TEST_CASE("a step depends on its number and the seed alone") {
   const auto shape = [](std::uint64_t seed, std::int64_t n) {
     return shape_of(planned_step(small_space(), seed, n));

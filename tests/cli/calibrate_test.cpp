@@ -103,6 +103,7 @@ TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
   const Outcome quickstart = ground.run("$S calibrate quickstart --budget 1s --out q.yaml");
   CHECK(quickstart.code == 2);
   CHECK(contains(quickstart.err, "[CFG401]"));
+  CHECK_FALSE(ground.has("q.yaml.rows.csv"));
 }
 
 }  // namespace
