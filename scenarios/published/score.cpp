@@ -144,11 +144,13 @@ std::string score_text(const std::string& set,
 std::string figures_csv(const std::vector<PublishedFigure>& figures) {
   std::string text = "group,condition,metric,measured,predicted,error,scored,note\n";
   for (const PublishedFigure& figure : figures) {
+    std::string note = figure.note;
+    std::replace(note.begin(), note.end(), '\n', ' ');
     const std::string predicted = figure.predicted ? format_number(*figure.predicted) : "";
     const std::string error = figure.predicted ? fmt::format("{:.4f}", figure.error()) : "";
-    text += join({csv_field(figure.group), csv_field(figure.condition), figure.metric,
+    text += join({csv_field(figure.group), csv_field(figure.condition), csv_field(figure.metric),
                   format_number(figure.measured), predicted, error, figure.scored ? "true" : "false",
-                  csv_field(figure.note)},
+                  csv_field(note)},
                  ",") +
             '\n';
   }
