@@ -12,7 +12,7 @@ namespace servetwin {
 namespace {
 
 std::string silicon_engine(const std::string& engine) {
-  if (engine == "vllm") return "vllm-0.19";
+  if (engine == "vllm") return "vllm-0.15";
   return engine == "sglang" ? "sglang" : "tensorrt-llm";
 }
 
