@@ -100,9 +100,11 @@ class Calibrate final : public Verb {
     const StepProfile profile = fitted_profile(target.subject, rows.rows(), host, out);
     write_file(out, write_yaml(write_profile(profile),
                                "A step profile that `servetwin calibrate` measured; docs/calibrate.md."));
+    const double noise = repeat_difference(rows.rows());
     terminal.out(fmt::format(
-        "{} rows of {} steps in {:.0f} s; measured twice, half of them differ by at least {:.1f} %\n\n",
-        done.rows, profile.measured.steps, to_seconds(done.spent), 100 * repeat_difference(rows.rows())));
+        "{} rows of {} steps in {:.0f} s{}\n\n", done.rows, profile.measured.steps, to_seconds(done.spent),
+        noise > 0 ? fmt::format("; the same step again differs by {:.1f} % in the median", 100 * noise)
+                  : ""));
     terminal.out(summary_of(profile));
     terminal.out("\nfiles:\n  " + out + "\n  " + rows_file + '\n');
     terminal.out(fmt::format("next: servetwin fidelity {} --profile {}\n", words_.front(), out));
