@@ -18,7 +18,7 @@ class Score final : public Verb {
 
   void declare(Arguments& arguments) override {
     arguments.word("DATA", options_.data, "The folder that holds the published sets, a folder each.");
-    arguments.words("SET", sets_, "Which sets; by default all that DATA holds.");
+    arguments.words("SET", sets_, "Which sets, one or more.");
     arguments.repeated("--set", "KEY=VALUE", options_.set, "Sets one value in every scenario.");
     arguments.option("--csv", "FILE", csv_, "Also writes every figure to FILE.");
     arguments.option("--seeds", "N", seeds_, "Runs with other draws to average over; by default 1.");
@@ -27,15 +27,19 @@ class Score final : public Verb {
   ExitCode run(Terminal& terminal) override {
     options_.seeds = seeds();
     std::vector<PublishedFigure> all;
+    bool any = false;
     for (const std::string& name : names()) {
       const auto set = Registry<PublishedSet>::instance().make(name, ConfigNode{});
       const std::vector<PublishedFigure> figures = set->predict(options_);
       terminal.out(score_text(name, set->source(), score(figures)) + '\n');
       for (const std::string& refusal : refusals(figures)) terminal.err("not predicted: " + refusal + '\n');
+      for (const PublishedFigure& figure : figures) any = any || figure.predicted;
       all.insert(all.end(), figures.begin(), figures.end());
     }
     if (!csv_.empty()) write_file(csv_, figures_csv(all));
-    return ExitCode::kOk;
+    if (any) return ExitCode::kOk;
+    terminal.err("verdict: nothing could be predicted\n");
+    return ExitCode::kVerdictFailed;
   }
 
  private:
@@ -53,7 +57,7 @@ class Score final : public Verb {
       if (Registry<PublishedSet>::instance().find(name) == nullptr)
         throw ConfigError(unknown_name_problem(ConfigNode{}, name, known));
     }
-    return sets_.empty() ? known : sets_;
+    return sets_;
   }
 
   static std::vector<std::string> refusals(const std::vector<PublishedFigure>& figures) {

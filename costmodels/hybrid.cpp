@@ -114,7 +114,10 @@ class Hybrid final : public CostModel {
     if (context.pp != 1) add("spec.layout.pp", "pipeline stages are not priced", "use pp: 1");
     if (context.tp > context.device->devices_per_node)
       add("spec.layout.tp", "tp " + std::to_string(context.tp) + " spans nodes, which is not priced");
-    for (std::string& one : layout_problems(*context.model, layout)) add("spec.layout.tp", std::move(one));
+    for (const LayoutProblem& one : layout_problems(*context.model, layout)) {
+      const std::string path = one.about == "tp" ? "spec.layout.tp" : "spec.cost." + one.about;
+      add(path.c_str(), one.message, "choose a number that divides it");
+    }
     if (context.model->sliding_window && *context.model->sliding_window < context.limits.context)
       add("spec.model", context.model->name + " has a sliding window, which is not priced",
           "use a shorter max_model_len, or cost.model linear");

@@ -50,26 +50,27 @@ double expert_layer_count(const ModelSpec& m) {
 
 }  // namespace
 
-std::vector<std::string> layout_problems(const ModelSpec& m, const RankLayout& layout) {
-  std::vector<std::string> problems;
-  const auto divide = [&](const char* what, std::int64_t count, std::int64_t ranks) {
+std::vector<LayoutProblem> layout_problems(const ModelSpec& m, const RankLayout& layout) {
+  std::vector<LayoutProblem> problems;
+  const auto divide = [&](const char* about, const char* what, std::int64_t count, std::int64_t ranks) {
     if (ranks > 0 && count % ranks == 0) return;
-    problems.push_back("cannot divide " + std::to_string(count) + ' ' + what + " among " +
-                       std::to_string(ranks));
+    problems.push_back(
+        {about, "cannot divide " + std::to_string(count) + ' ' + what + " among " + std::to_string(ranks)});
   };
-  divide("ranks of tp", layout.tp, layout.attention_dp);
-  divide("ranks of tp", layout.tp, layout.ep);
+  divide("attention_dp", "ranks of tp", layout.tp, layout.attention_dp);
+  divide("ep", "ranks of tp", layout.tp, layout.ep);
+  if (layout.ep > 1 && !m.is_moe()) problems.push_back({"ep", m.name + " has no experts to divide"});
   if (!problems.empty()) return problems;
   const int attention_ranks = layout.tp / layout.attention_dp;
-  divide("heads", m.heads, attention_ranks);
+  divide("tp", "heads", m.heads, attention_ranks);
   if (m.kv_heads % attention_ranks != 0 && attention_ranks % m.kv_heads != 0)
-    problems.push_back("cannot divide or repeat " + std::to_string(m.kv_heads) + " kv_heads among " +
-                       std::to_string(attention_ranks));
+    problems.push_back({"tp", "cannot divide or repeat " + std::to_string(m.kv_heads) + " kv_heads among " +
+                                  std::to_string(attention_ranks)});
   if (m.intermediate > 0 && expert_layer_count(m) < real(m.layers))
-    divide("intermediate", m.intermediate, layout.tp);
+    divide("tp", "intermediate", m.intermediate, layout.tp);
   if (!m.is_moe()) return problems;
-  divide("experts", m.moe.num_experts, layout.ep);
-  divide("width of an expert", m.moe.intermediate, layout.tp / layout.ep);
+  divide("ep", "experts", m.moe.num_experts, layout.ep);
+  divide("tp", "width of an expert", m.moe.intermediate, layout.tp / layout.ep);
   return problems;
 }
 

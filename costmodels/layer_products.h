@@ -33,8 +33,13 @@ struct RankLayout {
   int ep = 1;            // ranks that divide whole experts; the rest of tp divides each expert
 };
 
-// What keeps a model from being divided so, a sentence each.
-std::vector<std::string> layout_problems(const ModelSpec& model, const RankLayout& layout);
+// What keeps a model from being divided so, and which of the layout's numbers it is about: tp, attention_dp
+// or ep.
+struct LayoutProblem {
+  std::string about;
+  std::string message;
+};
+std::vector<LayoutProblem> layout_problems(const ModelSpec& model, const RankLayout& layout);
 
 // Shared experts and dense layers are products; the head is apart.
 std::vector<LayerProduct> layer_products(const ModelSpec& model, const RankLayout& layout);

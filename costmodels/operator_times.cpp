@@ -15,6 +15,37 @@ constexpr double kMicro = 1e3;  // nanoseconds
 
 bool is_16_bit(DType type) { return bits_per_element(type) >= 16; }
 
+// Formats that only compress weights, for whose products the 16-bit kernels stand.
+bool compresses(DType type) {
+  switch (type) {
+    case DType::kMxfp4:
+    case DType::kNvfp4:
+    case DType::kInt4G128:
+    case DType::kQ4_0:
+    case DType::kQ4_1:
+    case DType::kQ5_0:
+    case DType::kQ5_1:
+    case DType::kQ8_0:
+    case DType::kQ2_K:
+    case DType::kQ3_K:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+    case DType::kQ6_K:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_priced_weight(const DeviceSpec& device, DType type) {
+  if (type == DType::kF16 || type == DType::kBF16) return true;
+  return (type == DType::kF8E4M3 && device.peak.fp8) || compresses(type);
+}
+
+bool is_priced_cache(DType type) {
+  return type == DType::kF16 || type == DType::kBF16 || type == DType::kF8E4M3;
+}
+
 bool is_native(const DeviceSpec& device, DType weights) {
   if (is_16_bit(weights)) return true;
   if (weights == DType::kF8E4M3) return device.peak.fp8.has_value();
@@ -109,6 +140,17 @@ std::vector<Problem> operator_problems(const OperatorProfile& profile,
                         device.name + " states no multiprocessors, which times of kernels need",
                         "add multiprocessors to the device's file"});
   }
+  const auto format = [&](const char* path, const std::string& message) {
+    problems.push_back({kCodeInconsistent,
+                        {},
+                        path,
+                        message + ", which no measured kernel stands for",
+                        "use bf16 or f8e4m3"});
+  };
+  if (!is_priced_weight(device, choice.weights))
+    format("spec.engine.dtype", std::string("weights are ") + name_of(choice.weights) + " on " + device.name);
+  if (!is_priced_cache(choice.kv))
+    format("spec.engine.kv_dtype", std::string("the cache is ") + name_of(choice.kv));
   const Fits fits = fits_of(profile, device, model, choice);
   if (fits.plain == nullptr) missing("16-bit matrix products");
   const bool needs_own = !is_16_bit(choice.weights) && is_native(device, choice.weights);
@@ -141,16 +183,15 @@ OperatorTimes::OperatorTimes(const OperatorProfile& profile,
   const double bits = bits_per_element(choice.weights);
   expert_bits_ = is_16_bit(choice.weights) ? 16 : bits;
   if (choice.weights == DType::kNvfp4) k_share_ = native_ ? 0.5 : 1;
-  if (!native_) {
-    GpuLimits unlimited = to;
-    unlimited.bytes *= 1e3;
-    compute_ = operator_of(*fits.plain, from, unlimited);
-    k_share_ = bits / 16;
-  }
+  if (!native_) k_share_ = bits / 16;
+  weight_bytes_ = bits / 8;
+  byte_ns_ = 1e9 / device.memory_bandwidth.value;
+  flop_ns_ = 1e9 / device.peak.bf16.value;
+  own_flop_ns_ = native_ ? 1e9 / peak_for(device, choice.weights)->value : flop_ns_;
   if (from.link > 0 && to.link > 0) link_time_ = from.link / to.link;
 }
 
-double OperatorTimes::gemm(double m, double n, double k, bool quantised) const {
+double OperatorTimes::fitted_gemm(double m, double n, double k, bool quantised) const {
   Dims dims{};
   dims[kGemmM] = m;
   dims[kGemmN] = n;
@@ -158,20 +199,27 @@ double OperatorTimes::gemm(double m, double n, double k, bool quantised) const {
   return kMicro * (quantised ? quantised_ : plain_)->us(dims);
 }
 
-// Formats that only compress weights: read in fewer bytes, computed in 16 bits.
+// Never faster than the device's limits allow, which scaled numbers and corrections do not know.
+double OperatorTimes::gemm(double m, double n, double k, bool quantised) const {
+  const double read = n * k * (quantised ? weight_bytes_ : 2) * byte_ns_;
+  const double computed = 2 * m * n * k * (quantised ? own_flop_ns_ : flop_ns_);
+  const double share = quantised ? k_share_ : 1;
+  return std::max({fitted_gemm(m, n, k * share, quantised), read, computed});
+}
+
+// Formats that only compress weights: read in fewer bytes, computed in 16 bits at three quarters of the peak.
 double OperatorTimes::compressed_gemm(double m, double n, double k) const {
-  Dims dims{};
-  dims[kGemmM] = m;
-  dims[kGemmN] = n;
-  dims[kGemmK] = k;
-  return std::max(gemm(m, n, std::max(1.0, k * k_share_), false), kMicro * compute_->us(dims));
+  constexpr double kReached = 0.75;
+  const double read = n * k * weight_bytes_ * byte_ns_;
+  const double computed = 2 * m * n * k * flop_ns_ / kReached;
+  return std::max({fitted_gemm(m, n, std::max(1.0, k * k_share_), false), read, computed});
 }
 
 double OperatorTimes::product(double tokens, const LayerProduct& product) const {
   if (tokens <= 0) return 0;
   if (!product.quantised || is_16_bit(choice_.weights)) return gemm(tokens, product.n, product.k, false);
   if (!native_) return compressed_gemm(tokens, product.n, product.k);
-  return gemm(tokens, product.n, product.k * k_share_, true);
+  return gemm(tokens, product.n, product.k, true);
 }
 
 double OperatorTimes::decode(const AttentionShape& shape, double rows, double context) const {
@@ -211,7 +259,9 @@ double OperatorTimes::experts(double tokens, const ExpertLayers& layers) const {
   dims[kExpertRanks] = layers.ranks;
   dims[kExpertBits] = expert_bits_;
   dims[kExpertRouting] = static_cast<double>(choice_.routing);
-  return kMicro * experts_->us(dims);
+  // A token alone reads its own experts; more tokens read more.
+  const double least = std::max(1.0, layers.top_k / layers.ranks) * 3 * layers.hidden * layers.width;
+  return std::max(kMicro * experts_->us(dims), least * weight_bytes_ * byte_ns_);
 }
 
 // Between two numbers of ranks that were measured, the larger one's time.

@@ -50,6 +50,7 @@ class OperatorTimes {
   Evidence evidence() const { return evidence_; }
 
  private:
+  double fitted_gemm(double m, double n, double k, bool quantised) const;
   double gemm(double m, double n, double k, bool quantised) const;
   double compressed_gemm(double m, double n, double k) const;
   double collective(const char* op, double bytes, int ranks) const;
@@ -62,7 +63,6 @@ class OperatorTimes {
   double link_time_ = 1;                     // of a collective, against the measured device
   std::optional<FittedOperator> plain_;      // 16-bit products
   std::optional<FittedOperator> quantised_;  // of the weights' own format
-  std::optional<FittedOperator> compute_;    // 16-bit products without the time to read
   std::optional<FittedOperator> decode_;
   std::optional<FittedOperator> prefill_;
   std::optional<FittedOperator> experts_;

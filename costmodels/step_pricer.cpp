@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "costmodels/numbers.h"
+#include "engine/base/det_math.h"
 #include "kernels/collectives/all_reduce_cost.h"
 #include "kernels/gemm/gemm_cost.h"
 #include "kernels/moe/grouped_experts_cost.h"
@@ -35,6 +36,7 @@ StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operat
   attention_ = {real(model.heads) / ranks, real(kv_heads_per_rank(model, ranks)),
                 real(model.head_dim),      bits_per_element(parts.choice.kv) / 8,
                 kActivationBytes,          0};
+  latent_ = model.mla;
   balance_ = parts.device->memory_bandwidth.value / parts.device->peak.bf16.value;
   make_curves(parts, operators);
 }
@@ -98,7 +100,24 @@ double StepPricer::prefill_ns(const StepShape& shape) const {
   return layers_ * operators_.prefill(attention_, tokens / each, each, cached);
 }
 
+// All heads of a row read one latent vector a token: scores over latent and rotary part, values over the
+// latent.
+Work StepPricer::decode_work(double rows, double keys) const {
+  if (latent_.kv_lora_rank == 0) return layers_ * attention_decode_work(attention_, rows, keys);
+  const double latent = real(latent_.kv_lora_rank);
+  const double key = latent + real(latent_.qk_rope_head_dim);
+  return layers_ * Work{2.0 * attention_.heads * (key + latent) * keys, key * attention_.kv_bytes * keys};
+}
+
 Work StepPricer::prefill_work(const StepShape& shape) const {
+  if (latent_.kv_lora_rank > 0) {
+    const double pairs =
+        real(shape.prefill_q_context) + 0.5 * real(shape.prefill_q_squared + shape.prefill_tokens);
+    const double key = real(latent_.qk_nope_head_dim + latent_.qk_rope_head_dim);
+    const double value = real(latent_.v_head_dim);
+    return layers_ * Work{2.0 * attention_.heads * (key + value) * pairs,
+                          2.0 * real(shape.prefill_tokens) * attention_.heads * (key + value)};
+  }
   const std::int64_t keys = std::min(shape.prefill_q_context, shape.prefill_sequences * shape.max_context);
   const PrefillSums sums{real(shape.prefill_tokens), real(shape.prefill_q_context),
                          real(shape.prefill_q_squared), real(keys)};
@@ -116,8 +135,11 @@ Work StepPricer::product_work(double tokens) const {
 }
 
 Work StepPricer::expert_work(double tokens) const {
-  const double pairs = tokens * layout_.attention_dp * experts_.top_k / experts_.ranks;
-  const double touched = std::min(pairs, experts_.experts / experts_.ranks);
+  const double routed = tokens * layout_.attention_dp;
+  const double pairs = routed * experts_.top_k / experts_.ranks;
+  // Expected, where tokens choose independently.
+  const double missed = det_pow(1 - experts_.top_k / experts_.experts, routed);
+  const double touched = experts_.experts / experts_.ranks * (1 - missed);
   return experts_.count *
          grouped_experts_work({hidden_, experts_.width, weight_bytes_, kActivationBytes}, pairs, touched);
 }

@@ -36,9 +36,7 @@ class StepPricer {
   DecodeLine decode_keys(const StepShape& shape) const {
     return decode_.line(shape.decode_sequences, static_cast<double>(shape.decode_context));
   }
-  Work decode_work(double rows, double keys) const {
-    return layers_ * attention_decode_work(attention_, rows, keys);
-  }
+  Work decode_work(double rows, double keys) const;
   // What the host does beside the device where two steps are in flight; part of the base.
   double overlapped_ns(const StepShape& shape) const { return engine_.overlap * host_ns(shape); }
   Evidence evidence() const { return evidence_; }
@@ -56,6 +54,7 @@ class StepPricer {
   EngineTimes engine_;
   RankLayout layout_;
   AttentionShape attention_;
+  MlaSpec latent_;  // of models that have it; a rank of 0: none
   Evidence evidence_;
   std::vector<LayerProduct> products_;
   LayerProduct head_;

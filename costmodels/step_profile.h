@@ -13,6 +13,9 @@
 
 namespace servetwin {
 
+// What a profile may ask for anything at most, so that no sum of prices leaves the range of times.
+inline constexpr double kMostNs = 1e11;
+
 // Nanoseconds, none negative, so that more work never takes less time.
 struct StepTerms {
   double base_ns = 0;
@@ -28,19 +31,20 @@ struct StepTerms {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    constexpr AtLeast kZero{0.0};
-    v("base_ns", base_ns, "Of every step.", kRequired, kZero);
+    constexpr Range kPrice{0.0, kMostNs};
+    constexpr Range kPairPrice{0.0, 1e6};
+    v("base_ns", base_ns, "Of every step.", kRequired, kPrice);
     v("token_knots", token_knots, "Tokens at which the price of one more changes.", kRequired,
       AtLeast{std::int64_t{1}});
     v("token_ns", token_ns, "Of a token: up to the first knot, between knots, beyond the last.", kRequired,
-      kZero);
-    v("context_ns", context_ns, "Of a key that a decode row reads.", kRequired, kZero);
-    v("pair_ns", pair_ns, "Of a (query, key) pair of prefill rows.", kRequired, kZero);
-    v("row_ns", row_ns, "Of a row.", kZero);
-    v("sampled_ns", sampled_ns, "Of a row that yields an output.", kZero);
-    v("prefill_step_ns", prefill_step_ns, "Of a step with prefill rows, besides.", kZero);
-    v("prefill_row_ns", prefill_row_ns, "Of a prefill row, besides.", kZero);
-    v("prefill_token_ns", prefill_token_ns, "Of a prefill token, besides.", kZero);
+      kPrice);
+    v("context_ns", context_ns, "Of a key that a decode row reads.", kRequired, kPairPrice);
+    v("pair_ns", pair_ns, "Of a (query, key) pair of prefill rows.", kRequired, kPairPrice);
+    v("row_ns", row_ns, "Of a row.", kPrice);
+    v("sampled_ns", sampled_ns, "Of a row that yields an output.", kPrice);
+    v("prefill_step_ns", prefill_step_ns, "Of a step with prefill rows, besides.", kPrice);
+    v("prefill_row_ns", prefill_row_ns, "Of a prefill row, besides.", kPrice);
+    v("prefill_token_ns", prefill_token_ns, "Of a prefill token, besides.", kPrice);
   }
   std::string problem() const;
   double tokens_ns(std::int64_t tokens) const;
@@ -57,11 +61,11 @@ struct HostTerms {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    constexpr AtLeast kZero{0.0};
-    v("step_ns", step_ns, "Of every step.", kZero);
-    v("row_ns", row_ns, "Of a row.", kZero);
-    v("new_sequence_ns", new_sequence_ns, "Of a row admitted in the step.", kZero);
-    v("sampled_ns", sampled_ns, "Of a row that yields an output.", kZero);
+    constexpr Range kPrice{0.0, kMostNs};
+    v("step_ns", step_ns, "Of every step.", kPrice);
+    v("row_ns", row_ns, "Of a row.", kPrice);
+    v("new_sequence_ns", new_sequence_ns, "Of a row admitted in the step.", kPrice);
+    v("sampled_ns", sampled_ns, "Of a row that yields an output.", kPrice);
   }
   double ns(const StepShape& shape) const;
 };

@@ -133,8 +133,39 @@ TEST_CASE("formats that only compress weights are read in fewer bytes and comput
   CHECK(compressed.product(4096, product) == Approx(plain.product(4096, product)).epsilon(0.1));
 }
 
+TEST_CASE("no operation is faster than the device's limits") {
+  Rig rig;
+  for (OperatorFit& fit : rig.operators.fits) {
+    for (auto& [name, node] : fit.numbers.entries) node.text = name == "bandwidth" ? "9" : node.text;
+  }
+  for (const std::int64_t rows : {1, 64, 2048}) {
+    const StepCost step = cost_of(*rig.cost(), decode_shape(rows, 10));
+    const OpCost& gemm = part(step, OpClass::kGemm);
+    CHECK(gemm.ns >= gemm.flops / 989e3 * 0.999);
+    CHECK(gemm.ns >= 2 * (8.0303e9 - 128256.0 * 4096) / 3.35e3 * 0.99);
+  }
+}
+
+TEST_CASE("latent attention's work is that of the latent cache") {
+  Rig rig("deepseek-ai/DeepSeek-V3");
+  rig.context.dtype = DType::kBF16;
+  const StepCost step = cost_of(*rig.cost(), decode_shape(4, 1000));
+  const OpCost& decode = part(step, OpClass::kAttentionDecode);
+  CHECK(decode.bytes == Approx(61.0 * 4000 * 576 * 2));
+  CHECK(decode.flops == Approx(61.0 * 4000 * 128 * 2 * 1088));
+}
+
 TEST_CASE("what cannot be priced is refused by name") {
   Rig rig;
+  for (const DType type : {DType::kF32, DType::kI8, DType::kF8E5M2}) {
+    rig.context.dtype = type;
+    CHECK(rig.problem().path == "spec.engine.dtype");
+  }
+  rig.context.dtype.reset();
+  rig.context.kv_dtype = DType::kF32;
+  CHECK(rig.problem().path == "spec.engine.kv_dtype");
+  rig.context.kv_dtype.reset();
+  CHECK(rig.problem({{"ep", "2"}}).path == "spec.cost.ep");
   rig.context.operators = nullptr;
   CHECK(rig.problem().message.find("operator profile") != std::string::npos);
   rig.context.operators = &rig.operators;
