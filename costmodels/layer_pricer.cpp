@@ -59,7 +59,7 @@ std::array<OpCost, kNumOpClasses> LayerPricer::operations(const StepShape& shape
     OpCost& cost = ops[static_cast<std::size_t>(op)];
     cost.ns += ns;
     cost.evidence = evidence;
-    cost.bound = Bound::kOverhead;
+    if (cost.ns > 0) cost.bound = Bound::kOverhead;
   };
   const double tokens = real(std::max(shape.tokens, shape.graph_size));
   const double sampled = real(shape.sampled_rows);
