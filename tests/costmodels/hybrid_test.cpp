@@ -155,7 +155,7 @@ TEST_CASE("latent attention's work is that of the latent cache") {
   CHECK(decode.flops == Approx(61.0 * 4000 * 128 * 2 * 1088));
 }
 
-TEST_CASE("what cannot be priced is refused by name") {
+TEST_CASE("what measured kernels cannot price is refused by name") {
   Rig rig;
   for (const DType type : {DType::kF32, DType::kI8, DType::kF8E5M2}) {
     rig.context.dtype = type;
