@@ -25,17 +25,19 @@ struct EngineTimes {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v("step", step, "Host time of every step.");
-    v("prefill_step", prefill_step, "Host time of a step with prefill rows, besides.");
-    v("sequence", sequence, "Host time per row.");
-    v("new_sequence", new_sequence, "Host time per row admitted in the step.");
+    constexpr Range kUsual{Duration{0}, Duration{10'000'000'000}};
+    v("step", step, "Host time of every step.", kUsual);
+    v("prefill_step", prefill_step, "Host time of a step with prefill rows, besides.", kUsual);
+    v("sequence", sequence, "Host time per row.", kUsual);
+    v("new_sequence", new_sequence, "Host time per row admitted in the step.", kUsual);
     v("overlap", overlap, "Share of the host's time that is done beside the device with two steps in flight.",
       Range{0.0, 1.0});
-    v("layer", layer, "Gaps between kernels per layer in a replayed graph.");
-    v("prefill_layer", prefill_layer, "Besides, per layer of a step with prefill rows.");
-    v("eager_layer", eager_layer, "Host time to launch a layer without a graph; hidden behind kernels.");
-    v("all_reduce_skew", all_reduce_skew, "Wait for the slowest rank at each all-reduce.");
-    v("sampling", sampling, "Of a step that samples.");
+    v("layer", layer, "Gaps between kernels per layer in a replayed graph.", kUsual);
+    v("prefill_layer", prefill_layer, "Besides, per layer of a step with prefill rows.", kUsual);
+    v("eager_layer", eager_layer, "Host time to launch a layer without a graph; hidden behind kernels.",
+      kUsual);
+    v("all_reduce_skew", all_reduce_skew, "Wait for the slowest rank at each all-reduce.", kUsual);
+    v("sampling", sampling, "Of a step that samples.", kUsual);
     v("sampling_logit_ns", sampling_logit_ns, "Nanoseconds per row and vocabulary entry.", Range{0.0, 1e6});
   }
 };
