@@ -168,7 +168,6 @@ OperatorTimes::OperatorTimes(const OperatorProfile& profile,
                              const OperatorChoice& choice)
     : choice_(choice),
       evidence_(profile.device == device.name ? Evidence::kInterpolated : Evidence::kExtrapolated),
-      latent_(model.is_mla()),
       native_(is_native(device, choice.weights)),
       collectives_(profile.collectives) {
   const GpuLimits from = profile.gpu();

@@ -57,8 +57,11 @@ class OperatorTimes {
 
   OperatorChoice choice_;
   Evidence evidence_;
-  bool latent_ = false;
   bool native_ = true;                       // the weights' format is one that products compute in
+  double weight_bytes_ = 2;                  // an element
+  double byte_ns_ = 0;                       // at the device's limits, below which no kernel comes
+  double flop_ns_ = 0;                       // of 16-bit products
+  double own_flop_ns_ = 0;                   // of products in the weights' format
   double k_share_ = 1;                       // of k: formats of fewer bits than the kernel's
   double link_time_ = 1;                     // of a collective, against the measured device
   std::optional<FittedOperator> plain_;      // 16-bit products
