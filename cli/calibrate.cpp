@@ -77,6 +77,7 @@ class Calibrate final : public Verb {
   ExitCode calibrate(const CalibrationTarget& target, Terminal& terminal) {
     const std::string out = out_.empty() ? target.scenario.document.metadata.name + ".profile.yaml" : out_;
     const std::string rows_file = rows_.empty() ? out + ".rows.csv" : rows_;
+    check_files_and_device(out, rows_file, target);
     if (force_) {
       std::filesystem::remove(out);
       std::filesystem::remove(rows_file);

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "calibrate/measure/model_timer.h"
+#include "cli/arguments.h"
 #include "cli/live_steps.h"
+#include "engine/base/params.h"
 #include "engine/base/text.h"
 #include "generated/servetwin_build.h"
 #include "kernels/vectors/dispatch.h"
@@ -201,6 +203,24 @@ std::string summary_of(const StepProfile& profile) {
   return "error of steps whose shape group was left out of the fit:\n" + error_table(profile.error) +
          fmt::format("\nhost: {:.3g} us a step, {:.3g} us a row, {:.3g} us a new sequence\n",
                      host.step_ns / 1e3, (host.row_ns + host.sampled_ns) / 1e3, host.new_sequence_ns / 1e3);
+}
+
+void check_files_and_device(const std::string& out,
+                            const std::string& rows,
+                            const CalibrationTarget& target) {
+  if (rows == out) throw UsageError("servetwin calibrate: --rows and --out name the same file");
+  for (const std::string& file : {out, rows}) {
+    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
+      throw ConfigError(
+          Problem{"CFG301", {file, 0, 0}, "", "is there and no regular file", "give another name"});
+  }
+  const DeviceSpec& device = target.scenario.device;
+  if (device.multiprocessors == 0) return;
+  throw ConfigError(Problem{kCodeInconsistent,
+                            {},
+                            "spec.device",
+                            device.name + " is a GPU, and what is measured is this machine's CPU",
+                            "use --set device=cpu"});
 }
 
 }  // namespace servetwin

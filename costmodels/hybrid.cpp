@@ -41,8 +41,8 @@ class Hybrid final : public CostModel {
     describe_ = "hybrid: " + model.name + " on " + context.device->name + ", tp " +
                 std::to_string(context.tp) + ", weights " + name_of(choice_.weights) + ", KV " +
                 name_of(choice_.kv) + "; " + params_text(params) +
-                "; engine: " + params_text(context.engine->times) + "; kernels of " +
-                context.operators->device + ": " + context.operators->source;
+                "; engine: " + params_text(*context.engine) + "; kernels of " + context.operators->device +
+                ": " + context.operators->source;
     if (context.operators->device != context.device->name) describe_ += ", scaled by the limits of both";
     profile_hash_ =
         profile_hash_of(describe_ + params_text(*context.operators) + params_text(*context.device));

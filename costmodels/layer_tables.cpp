@@ -32,7 +32,7 @@ class LayerTables final : public CostModel {
     LayerTimes times = read_layer_times((std::filesystem::path(context.folder) / params.tables).string());
     check(context, times);
     describe_ = "layer tables: " + context.model->name + "; " + params_text(params) +
-                "; engine: " + params_text(context.engine->times);
+                "; engine: " + params_text(*context.engine);
     profile_hash_ = profile_hash_of(describe_ + ' ' + std::to_string(times.hash));
     pricer_.emplace(std::move(times), context.engine->times, *context.model);
   }
@@ -69,6 +69,10 @@ class LayerTables final : public CostModel {
     if (context.engine == nullptr) refuse("spec.cost.engine", "names no engine", "servetwin list engines");
     if (context.model->is_moe() || context.model->is_mla())
       refuse("spec.model", context.model->name + " has experts or latent attention", "use a dense model");
+    const DType weights = context.dtype.value_or(context.model->dtype);
+    const DType cache = context.kv_dtype.value_or(DType::kBF16);
+    if (bits_per_element(weights) != 16 || bits_per_element(cache) != 16)
+      refuse("spec.engine.dtype", "the tables are of 16-bit weights and cache", "use bf16");
     if (context.tp != 1 || context.pp != 1)
       refuse("spec.layout", "tables of one rank hold no collectives", "use tp: 1, pp: 1");
     for (const char* name : {"qkv_proj", "o_proj", "gate_up_proj", "down_proj", "layernorm", "act_fn",

@@ -6,6 +6,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/csv_table.h"
+#include "engine/base/params.h"
 
 namespace servetwin {
 namespace {
@@ -17,6 +18,25 @@ void add_hash(Digest& digest, const std::string& text) {
   for (const char c : text) digest.add(static_cast<unsigned char>(c));
 }
 
+constexpr double kMostTokens = 1e9;
+constexpr double kMostUs = 1e9;
+
+[[noreturn]] void refuse(const CsvTable& table, std::size_t row, const std::string& what) {
+  throw ConfigError(Problem{kCodeOutOfRange, table.place(row), "", what, "write the tables again"});
+}
+
+double count_at(const CsvTable& table, std::size_t row, std::size_t column) {
+  const auto count = static_cast<double>(table.whole(row, column));
+  if (count < 0 || count > kMostTokens) refuse(table, row, "a count is " + table.text(row, column));
+  return count;
+}
+
+double us_at(const CsvTable& table, std::size_t row, std::size_t column) {
+  const double us = table.number(row, column);
+  if (us < 0 || us > kMostUs) refuse(table, row, "a time is " + table.text(row, column) + " us");
+  return us;
+}
+
 std::map<std::string, TimeTable> read_tables(const std::string& file, const char* by, Digest& digest) {
   const CsvTable table = CsvTable::read(file);
   const std::size_t layer = table.column("layer");
@@ -24,7 +44,7 @@ std::map<std::string, TimeTable> read_tables(const std::string& file, const char
   const std::size_t us = table.column("time_us");
   std::map<std::string, TimeTable> tables;
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    tables[table.text(row, layer)].add(table.number(row, x), table.number(row, us));
+    tables[table.text(row, layer)].add(count_at(table, row, x), us_at(table, row, us));
     for (const std::size_t column : {layer, x, us}) add_hash(digest, table.text(row, column));
   }
   for (auto& [name, one] : tables) one.sort();
@@ -41,10 +61,10 @@ AttentionTable read_attention(const std::string& file, Digest& digest) {
   for (std::size_t row = 0; row < table.num_rows(); ++row) {
     AttentionTable::Point point{};
     for (std::size_t axis = 0; axis < columns.size(); ++axis) {
-      point[axis] = table.number(row, columns[axis]);
+      point[axis] = count_at(table, row, columns[axis]);
       add_hash(digest, table.text(row, columns[axis]));
     }
-    attention.add(point, table.number(row, us));
+    attention.add(point, us_at(table, row, us));
     add_hash(digest, table.text(row, us));
   }
   attention.finish();

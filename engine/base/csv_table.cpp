@@ -2,6 +2,7 @@
 #include "engine/base/csv_table.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "engine/base/params.h"
@@ -18,6 +19,10 @@ namespace {
 }  // namespace
 
 CsvTable CsvTable::read(const std::string& file) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(file, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail({file, 0, 0}, "is no regular file", "give a CSV file with a header line");
   std::ifstream in(file);
   if (!in) fail({file, 0, 0}, "cannot be read", "give a CSV file with a header line");
   CsvTable table;

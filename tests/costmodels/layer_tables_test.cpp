@@ -49,6 +49,20 @@ TEST_CASE("a decode step is the tables' times, layer by layer, and the engine's 
   CHECK(to_seconds(time_of(*cost, shape)) * 1e6 == Approx(us).epsilon(0.0005));
 }
 
+TEST_CASE("times and counts that cannot be are refused with file and line") {
+  const LayerFiles files;
+  for (const char* row : {"lm_head,1,-5\n", "lm_head,-1,5\n", "lm_head,1.5,5\n", "lm_head,1,1e300\n"}) {
+    const TestFile broken("layer_per_sequence.csv", std::string("layer,sequences,time_us\n") + row);
+    try {
+      read_layer_times(LayerFiles::prefix());
+      FAIL(row);
+    } catch (const ConfigError& error) {
+      CHECK(error.problems().front().place.file == "layer_per_sequence.csv");
+      CHECK(error.problems().front().place.line == 2);
+    }
+  }
+}
+
 TEST_CASE("tables of other models and layouts are refused") {
   const LayerFiles files;
   const ModelSpec mixtral = catalogue_model("mistralai/Mixtral-8x7B-v0.1");
@@ -60,6 +74,9 @@ TEST_CASE("tables of other models and layouts are refused") {
   CHECK(problem_making("layer_tables", entries, context).message.find("experts") != std::string::npos);
   const ModelSpec llama = llama_8b();
   context.model = &llama;
+  context.dtype = DType::kF8E4M3;
+  CHECK(problem_making("layer_tables", entries, context).path == "spec.engine.dtype");
+  context.dtype.reset();
   context.tp = 2;
   CHECK(problem_making("layer_tables", entries, context).path == "spec.layout");
 }

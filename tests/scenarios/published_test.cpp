@@ -118,6 +118,7 @@ TEST_CASE("tables are read strictly, naming file and line") {
                     Catch::Contains("published_table.csv:2") && Catch::Contains("1 cells"));
   std::filesystem::remove(file);
   CHECK_THROWS_WITH(CsvTable::read(file), Catch::Contains("cannot be read"));
+  CHECK_THROWS_WITH(CsvTable::read("."), Catch::Contains("is no regular file"));
 }
 
 TEST_CASE("stages of a load are read as they are written") {
