@@ -63,6 +63,12 @@ std::string attention_formula(const char* phase, const std::string& kernel) {
   return std::string("attention_") + phase + (fa3 ? "_fa3" : "_fa2");
 }
 
+void add_attention(const char* phase, std::size_t row, Columns& c, const Dims& dims, OperatorSamples& out) {
+  const std::string part = format_of(c.text(row, "kv_dtype")) + '/' + c.text(row, "head_dim");
+  out.operators.push_back({attention_formula(phase, c.text(row, "kernel")), part,
+                           c.group(row, {"heads", "kv_heads", "head_dim", "kv_dtype"}), dims, c.us(row)});
+}
+
 void decode(std::size_t row, Columns& c, OperatorSamples& out) {
   Dims dims{};
   dims[kDecodeRows] = c.number(row, "batch");
@@ -71,9 +77,7 @@ void decode(std::size_t row, Columns& c, OperatorSamples& out) {
   dims[kDecodeKvHeads] = c.number(row, "kv_heads");
   dims[kDecodeHeadDim] = c.number(row, "head_dim");
   dims[kDecodeKvBytes] = c.text(row, "kv_dtype") == "fp8" ? 1 : 2;
-  const std::string part = format_of(c.text(row, "kv_dtype")) + '/' + c.text(row, "head_dim");
-  out.operators.push_back({attention_formula("decode", c.text(row, "kernel")), part,
-                           c.group(row, {"heads", "kv_heads", "head_dim", "kv_dtype"}), dims, c.us(row)});
+  add_attention("decode", row, c, dims, out);
 }
 
 void prefill(std::size_t row, Columns& c, OperatorSamples& out) {
@@ -86,9 +90,7 @@ void prefill(std::size_t row, Columns& c, OperatorSamples& out) {
   dims[kPrefillKvHeads] = c.number(row, "kv_heads");
   dims[kPrefillHeadDim] = c.number(row, "head_dim");
   dims[kPrefillKvBytes] = c.text(row, "kv_dtype") == "fp8" ? 1 : 2;
-  const std::string part = format_of(c.text(row, "kv_dtype")) + '/' + c.text(row, "head_dim");
-  out.operators.push_back({attention_formula("prefill", c.text(row, "kernel")), part,
-                           c.group(row, {"heads", "kv_heads", "head_dim", "kv_dtype"}), dims, c.us(row)});
+  add_attention("prefill", row, c, dims, out);
 }
 
 bool is_absorbed_kernel(std::size_t row, Columns& c) { return c.text(row, "kernel_source") == "default"; }
