@@ -161,13 +161,4 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-double quantile(std::vector<double> values, double share) {
-  CHECK_INVARIANT(!values.empty(), share);
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 }  // namespace servetwin

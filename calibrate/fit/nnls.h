@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/base/quantile.h"
+
 namespace servetwin {
 
 // Asks for x · coefficients = y; its square counts `weight` times.
@@ -40,7 +42,5 @@ std::vector<double> solve_nonnegative(const NormalEquations& equations);
 std::vector<double> solve_robustly(std::vector<Observation>& observations);
 
 double dot(const std::vector<double>& a, const std::vector<double>& b);
-// Of at least one value; linear between neighbours.
-double quantile(std::vector<double> values, double share);
 
 }  // namespace servetwin

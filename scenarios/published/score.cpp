@@ -6,20 +6,11 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "engine/base/quantile.h"
 #include "engine/base/text.h"
 
 namespace servetwin {
 namespace {
-
-double quantile(std::vector<double> values, double p) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double position = p * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const double part = position - static_cast<double>(below);
-  return below + 1 < values.size() ? values[below] + part * (values[below + 1] - values[below])
-                                   : values[below];
-}
 
 ErrorSummary summary_of(const std::vector<double>& errors, std::size_t figures) {
   ErrorSummary summary;
