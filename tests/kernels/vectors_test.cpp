@@ -13,7 +13,7 @@
 #include "kernels/vectors/dispatch.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::vectors_test {
 namespace {
 
 std::vector<float> noise(std::uint64_t entity, std::int64_t size, double spread = 1.0) {
@@ -192,4 +192,4 @@ TEST_CASE("activations and norms have the same bits for every kind of vector and
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::vectors_test
