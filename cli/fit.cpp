@@ -20,6 +20,8 @@ class Fit final : public Verb {
     arguments.word("FOLDER", folder_, "The measurements.");
     arguments.option("--layout", "NAME", layout_, "How they are laid out; by default aiconfigurator.");
     arguments.option("--device", "DEVICE", device_, "Whose, a device of the catalogue.");
+    arguments.option("--all-reduce-of", "DEVICE", all_reduce_of_,
+                     "Takes the engine's own all-reduce from that device, whose links are as fast.");
     arguments.option("--out", "FILE", out_, "Where the profile is written; by default nowhere.");
   }
 
@@ -28,7 +30,8 @@ class Fit final : public Verb {
       throw UsageError("servetwin fit: --device is missing: whose measurements are fitted?");
     const DeviceSpec device = find_device(device_);
     const auto importer = Registry<Importer>::instance().make(layout_, ConfigNode{});
-    const OperatorSamples samples = importer->read(folder_, device.name);
+    OperatorSamples samples = importer->read(folder_, device.name);
+    if (!all_reduce_of_.empty()) borrow_all_reduce(importer->read(folder_, all_reduce_of_), device, samples);
     terminal.out(fmt::format("{:<24} {:<18} {:>7} {:>8} {:>8} {:>8}\n", "formula", "part", "calls", "median",
                              "by time", "p90"));
     const ProfileFit fit = fit_profile(samples, device, [&](const FittedPart& part) {
@@ -44,6 +47,24 @@ class Fit final : public Verb {
   }
 
  private:
+  void borrow_all_reduce(const OperatorSamples& theirs,
+                         const DeviceSpec& device,
+                         OperatorSamples& out) const {
+    if (find_device(all_reduce_of_).node_link != device.node_link) {
+      throw UsageError("servetwin fit: " + all_reduce_of_ + "'s links are not as fast as " + device.name +
+                       "'s: its all-reduces say nothing of them");
+    }
+    std::size_t borrowed = 0;
+    for (CollectiveSample one : theirs.collectives) {
+      if (one.op != "all_reduce" || one.by != "custom") continue;
+      one.device = all_reduce_of_;
+      out.collectives.push_back(one);
+      ++borrowed;
+    }
+    if (borrowed == 0)
+      throw UsageError("servetwin fit: no all-reduce of an engine's own was measured on " + all_reduce_of_);
+  }
+
   static std::string row(const std::string& formula, const std::string& part, const FitError& error) {
     return fmt::format("{:<24} {:<18} {:>7} {:>6.1f} % {:>6.1f} % {:>6.1f} %\n", formula, part, error.samples,
                        100 * error.median, 100 * error.time_median, 100 * error.p90);
@@ -52,12 +73,14 @@ class Fit final : public Verb {
   std::string comment() const {
     return "Operator profile of " + device_ +
            ": formulas with numbers fitted to measured calls.\nMade by: servetwin fit FOLDER --layout " +
-           layout_ + " --device " + device_ + " --out FILE";
+           layout_ + " --device " + device_ +
+           (all_reduce_of_.empty() ? "" : " --all-reduce-of " + all_reduce_of_) + " --out FILE";
   }
 
   std::string folder_;
   std::string layout_ = "aiconfigurator";
   std::string device_;
+  std::string all_reduce_of_;
   std::string out_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "calibrate/operators/levenberg.h"
 #include "cli/engine_numbers.h"
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "engine/metrics/output_file.h"
 #include "scenarios/devices.h"
@@ -25,6 +26,8 @@ class FitEngine final : public Verb {
     arguments.word("START", start_, "The set to begin with: of the catalogue, or a file.");
     arguments.word("DATA", options_.data, "The folder that holds the published sets.");
     arguments.words("SET", sets_, "The published sets that the times are fitted to.");
+    arguments.option("--only", "TEXT", options_.only, "Groups whose name holds TEXT; by default all.");
+    arguments.option("--every", "N", every_, "Each N-th of their rows; by default all.");
     arguments.flag("--leave-out", leave_out_,
                    "Also fits without each group in turn and shows its error then.");
     arguments.option("--out", "FILE", out_, "Where the set is written.");
@@ -32,6 +35,7 @@ class FitEngine final : public Verb {
 
   ExitCode run(Terminal& terminal) override {
     if (sets_.empty()) throw UsageError("servetwin fit-engine: name the published sets to fit to");
+    options_.every = static_cast<int>(whole_option("fit-engine", "--every", every_, {1, 1'000'000}));
     const EngineSet start = find_engine_set(start_);
     const EngineSet fitted = fit(start, "", terminal);
     print(terminal, fitted);
@@ -107,6 +111,7 @@ class FitEngine final : public Verb {
   std::string start_;
   std::vector<std::string> sets_;
   std::string out_;
+  std::string every_ = "1";
   bool leave_out_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "engine/base/params.h"
 #include "engine/metrics/output_file.h"
@@ -21,11 +22,14 @@ class Score final : public Verb {
     arguments.words("SET", sets_, "Which sets, one or more.");
     arguments.repeated("--set", "KEY=VALUE", options_.set, "Sets one value in every scenario.");
     arguments.option("--csv", "FILE", csv_, "Also writes every figure to FILE.");
+    arguments.option("--only", "TEXT", options_.only, "Groups whose name holds TEXT; by default all.");
+    arguments.option("--every", "N", every_, "Each N-th of their rows; by default all.");
     arguments.option("--seeds", "N", seeds_, "Runs with other draws to average over; by default 1.");
   }
 
   ExitCode run(Terminal& terminal) override {
-    options_.seeds = seeds();
+    options_.seeds = static_cast<int>(whole_option("score", "--seeds", seeds_, {1, 100}));
+    options_.every = static_cast<int>(whole_option("score", "--every", every_, {1, 1'000'000}));
     std::vector<PublishedFigure> all;
     bool any = false;
     for (const std::string& name : names()) {
@@ -43,14 +47,6 @@ class Score final : public Verb {
   }
 
  private:
-  int seeds() const {
-    const auto value = parse_integer(seeds_);
-    if (!value || *value.value < 1 || *value.value > 100) {
-      throw UsageError("servetwin score: --seeds takes a whole number from 1 to 100, not " + seeds_);
-    }
-    return static_cast<int>(*value.value);
-  }
-
   std::vector<std::string> names() const {
     const std::vector<std::string> known = Registry<PublishedSet>::instance().names();
     for (const std::string& name : sets_) {
@@ -74,6 +70,7 @@ class Score final : public Verb {
   std::vector<std::string> sets_;
   std::string csv_;
   std::string seeds_ = "1";
+  std::string every_ = "1";
 };
 
 const Registered<Verb, Score> kScore{"score", "Predicts published runs of real engines and shows the error."};

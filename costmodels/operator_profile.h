@@ -48,6 +48,7 @@ struct CollectiveTimes {
   std::int64_t ranks = 2;
   std::vector<double> bytes;
   std::vector<double> us;
+  std::string device;  // where it was measured; empty: on the profile's own
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -56,6 +57,7 @@ struct CollectiveTimes {
     v("ranks", ranks, "Devices of one node.", kRequired, AtLeast{2});
     v("bytes", bytes, "Message sizes, ascending.", kRequired);
     v("us", us, "Their times in microseconds.", kRequired);
+    v("device", device, "Where they were measured, by default on the profile's device.");
   }
   double at(double message_bytes) const;
   std::string problem() const;

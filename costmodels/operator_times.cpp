@@ -169,6 +169,7 @@ OperatorTimes::OperatorTimes(const OperatorProfile& profile,
     : choice_(choice),
       evidence_(profile.device == device.name ? Evidence::kInterpolated : Evidence::kExtrapolated),
       native_(is_native(device, choice.weights)),
+      device_(device.name),
       collectives_(profile.collectives) {
   const GpuLimits from = profile.gpu();
   const GpuLimits to = limits_of(device);
@@ -263,9 +264,8 @@ double OperatorTimes::experts(double tokens, const ExpertLayers& layers) const {
   return std::max(kMicro * experts_->us(dims), least * weight_bytes_ * byte_ns_);
 }
 
-// Between two numbers of ranks that were measured, the larger one's time.
-double OperatorTimes::collective(const char* op, double bytes, int ranks) const {
-  if (ranks <= 1 || bytes <= 0) return 0;
+// An engine's own kernel before the library's; between two numbers of ranks that were measured, the larger.
+const CollectiveTimes* OperatorTimes::nearest(const char* op, int ranks) const {
   const CollectiveTimes* best = nullptr;
   for (const char* by : {"custom", "nccl"}) {
     for (const CollectiveTimes& one : collectives_) {
@@ -276,9 +276,24 @@ double OperatorTimes::collective(const char* op, double bytes, int ranks) const 
     }
     if (best != nullptr) break;
   }
-  if (best == nullptr) return 0;
-  const double base = best->us.front();
-  return kMicro * (base + (best->at(bytes) - base) * link_time_);
+  return best;
+}
+
+double OperatorTimes::collective(const char* op, double bytes, int ranks) const {
+  if (ranks <= 1 || bytes <= 0) return 0;
+  const CollectiveTimes* times = nearest(op, ranks);
+  if (times == nullptr) return 0;
+  const double base = times->us.front();
+  return kMicro * (base + (times->at(bytes) - base) * link_time_);
+}
+
+Evidence OperatorTimes::collective_evidence(int ranks) const {
+  for (const char* op : {"all_reduce", "all_gather"}) {
+    const CollectiveTimes* times = nearest(op, ranks);
+    if (times != nullptr && !times->device.empty() && times->device != device_)
+      return Evidence::kExtrapolated;
+  }
+  return evidence_;
 }
 
 double OperatorTimes::all_reduce(double bytes, int ranks) const {

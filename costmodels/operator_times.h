@@ -48,12 +48,15 @@ class OperatorTimes {
 
   // Interpolated on the device that was measured, else extrapolated.
   Evidence evidence() const { return evidence_; }
+  // Of all-reduces and gathers among so many ranks.
+  Evidence collective_evidence(int ranks) const;
 
  private:
   double fitted_gemm(double m, double n, double k, bool quantised) const;
   double gemm(double m, double n, double k, bool quantised) const;
   double compressed_gemm(double m, double n, double k) const;
   double collective(const char* op, double bytes, int ranks) const;
+  const CollectiveTimes* nearest(const char* op, int ranks) const;
 
   OperatorChoice choice_;
   Evidence evidence_;
@@ -70,6 +73,7 @@ class OperatorTimes {
   std::optional<FittedOperator> prefill_;
   std::optional<FittedOperator> experts_;
   double expert_bits_ = 16;
+  std::string device_;
   std::vector<CollectiveTimes> collectives_;
 };
 

@@ -24,6 +24,7 @@ StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operat
       engine_(parts.engine),
       layout_(parts.layout),
       evidence_(operators.evidence()),
+      collective_evidence_(operators.collective_evidence(parts.layout.tp)),
       products_(layer_products(*parts.model, parts.layout)),
       head_(head_product(*parts.model, parts.layout)),
       experts_(expert_layers(*parts.model, parts.layout)) {
@@ -174,7 +175,8 @@ std::array<OpCost, kNumOpClasses> StepPricer::price(const StepShape& shape) cons
   if (layout_.tp > 1) {
     const double ranks = layout_.tp;
     const double sent = (2 * layers_ + 1) * all_reduce_sent_bytes(tokens * hidden_ * kActivationBytes, ranks);
-    set(OpClass::kCollective, collectives_.at(padded) + gather_.at(shape.sampled_rows), {0, sent}, evidence_);
+    set(OpClass::kCollective, collectives_.at(padded) + gather_.at(shape.sampled_rows), {0, sent},
+        collective_evidence_);
   }
   if (shape.prefill_sequences > 0)
     set(OpClass::kAttentionPrefill, prefill_ns(shape), prefill_work(shape), evidence_);

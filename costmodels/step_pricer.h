@@ -56,6 +56,7 @@ class StepPricer {
   AttentionShape attention_;
   MlaSpec latent_;  // of models that have it; a rank of 0: none
   Evidence evidence_;
+  Evidence collective_evidence_;
   std::vector<LayerProduct> products_;
   LayerProduct head_;
   ExpertLayers experts_;

@@ -40,11 +40,9 @@ void MemorySpec::fields(Visitor& v) {
 }
 
 inline Choices<DType> dtype_choices() {
+  static const std::vector<std::string> names = dtype_names();
   Choices<DType> choices;
-  for (const std::string& name : dtype_names()) {
-    const DType type = *dtype_from_name(name);
-    choices.push_back({name_of(type), type});
-  }
+  for (const std::string& name : names) choices.push_back({name.c_str(), *dtype_from_name(name)});
   return choices;
 }
 

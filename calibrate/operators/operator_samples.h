@@ -22,6 +22,7 @@ struct CollectiveSample {
   std::int64_t ranks = 0;
   double bytes = 0;
   double us = 0;
+  std::string device{};  // if not the one that was asked for
 };
 
 struct OperatorSamples {

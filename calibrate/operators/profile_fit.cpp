@@ -51,7 +51,7 @@ CollectiveTimes curve_of(const std::string& op,
                          const std::string& by,
                          std::int64_t ranks,
                          const Curve& curve) {
-  CollectiveTimes times{op, by, ranks, {}, {}};
+  CollectiveTimes times{op, by, ranks, {}, {}, {}};
   for (const auto& [bytes, sum] : curve) {
     const double us = std::exp(sum.first / sum.second);
     const bool is_last = bytes == curve.rbegin()->first;
@@ -64,16 +64,16 @@ CollectiveTimes curve_of(const std::string& op,
 }
 
 void fit_collectives(const OperatorSamples& samples, ProfileFit& out) {
-  std::map<std::tuple<std::string, std::string, std::int64_t>, Curve> curves;
+  std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, Curve> curves;
   for (const CollectiveSample& one : samples.collectives) {
-    auto& sum = curves[{one.op, one.by, one.ranks}][one.bytes];
+    auto& sum = curves[{one.op, one.by, one.ranks, one.device}][one.bytes];
     sum.first += std::log(one.us);
     ++sum.second;
   }
   std::vector<double> measured;
   std::vector<double> predicted;
   for (const auto& [key, curve] : curves) {
-    const auto& [op, by, ranks] = key;
+    const auto& [op, by, ranks, device] = key;
     for (int parity = 0; parity < 2; ++parity) {
       Curve seen;
       int index = 0;
@@ -89,6 +89,7 @@ void fit_collectives(const OperatorSamples& samples, ProfileFit& out) {
       }
     }
     out.profile.collectives.push_back(curve_of(op, by, ranks, curve));
+    out.profile.collectives.back().device = device.empty() ? out.profile.device : device;
   }
   out.collectives = error_of(measured, predicted);
 }

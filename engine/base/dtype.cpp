@@ -72,6 +72,7 @@ std::optional<DType> dtype_from_name(const std::string& name) {
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
   for (const BlockLayout& layout : kLayouts) names.emplace_back(layout.name);
+  for (const auto& alias : kAliases) names.emplace_back(alias.first);
   return names;
 }
 

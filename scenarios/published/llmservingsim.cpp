@@ -54,7 +54,9 @@ class LlmServingSim final : public PublishedSet {
 
   std::vector<PublishedFigure> predict(const PublishedOptions& options) const override {
     std::vector<PublishedFigure> figures;
+    RowChoice choice(options);
     for (const Twin& twin : kTwins) {
+      if (!choice.takes(twin.name)) continue;
       const std::string folder = options.data + "/llmservingsim/";
       const Recorded recorded = read(folder + "measured_vllm/" + twin.name);
       const CaseFile trace(recorded.trace);

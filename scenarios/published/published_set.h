@@ -30,7 +30,23 @@ struct PublishedOptions {
   std::string data;              // the folder of all sets
   std::vector<std::string> set;  // overrides of every scenario, as simulate --set
   int seeds = 1;                 // runs with other draws whose figures are averaged
+  std::string only;              // groups whose name holds this; empty: all
+  int every = 1;                 // of their rows each so many, the first among them
   std::function<void(int done, int all)> progress{};
+};
+
+// Which rows of a set are asked for.
+class RowChoice {
+ public:
+  explicit RowChoice(const PublishedOptions& options) : options_(options) {}
+  // Asked once for each row, in their order.
+  bool takes(const std::string& group) {
+    return group.find(options_.only) != std::string::npos && seen_++ % options_.every == 0;
+  }
+
+ private:
+  const PublishedOptions& options_;
+  int seen_ = 0;
 };
 
 class PublishedSet {

@@ -50,8 +50,10 @@ class TrtllmOverview final : public PublishedSet {
   std::vector<PublishedFigure> predict(const PublishedOptions& options) const override {
     const CsvTable table = CsvTable::read(options.data + "/trtllm_perf_overview/offline_throughput.csv");
     std::vector<PublishedFigure> figures;
+    RowChoice choice(options);
     for (std::size_t row = 0; row < table.num_rows(); ++row) {
       PublishedFigure figure = described(table, row);
+      if (!choice.takes(figure.group)) continue;
       const auto device = devices().find(table.text(row, "hardware"));
       const auto model = models().find(table.text(row, "model"));
       if (device == devices().end() || model == models().end()) {

@@ -35,7 +35,9 @@ class VllmH100 final : public PublishedSet {
     const CsvTable table = CsvTable::read(options.data + "/vllm-h100/serving.csv");
     std::map<std::pair<std::string, std::string>, Outcome> runs;  // by experiment and stage
     std::vector<PublishedFigure> figures;
+    RowChoice choice(options);
     for (std::size_t row = 0; row < table.num_rows(); ++row) {
+      if (!choice.takes(table.text(row, "model"))) continue;
       const std::pair key{table.text(row, "experiment"), table.text(row, "stage")};
       if (runs.find(key) == runs.end()) runs.emplace(key, run(table, row, options));
       figures.push_back(figure(table, row, runs.at(key)));

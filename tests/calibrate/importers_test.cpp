@@ -90,5 +90,24 @@ TEST_CASE("a collective's curve keeps sizes four times apart and is tested on th
   CHECK(fit.collectives.median < 0.01);
 }
 
+TEST_CASE("a collective of another device keeps its device's name and does not mix with the own ones") {
+  OperatorSamples samples;
+  samples.source = "by hand";
+  for (double bytes = 1024; bytes <= 1 << 20; bytes *= 4) {
+    samples.collectives.push_back({"all_reduce", "custom", 2, bytes, 5});
+    samples.collectives.push_back({"all_reduce", "custom", 2, bytes, 50, "another"});
+  }
+  DeviceSpec device;
+  device.name = "any";
+  device.multiprocessors = 1;
+  device.peak.bf16 = FlopsPerSecond{1};
+  const ProfileFit fit = fit_profile(samples, device, [](const FittedPart&) {});
+  REQUIRE(fit.profile.collectives.size() == 2);
+  CHECK(fit.profile.collectives[0].device == "any");
+  CHECK(fit.profile.collectives[0].us.front() == Approx(5));
+  CHECK(fit.profile.collectives[1].device == "another");
+  CHECK(fit.profile.collectives[1].us.front() == Approx(50));
+}
+
 }  // namespace
 }  // namespace servetwin::importers_test

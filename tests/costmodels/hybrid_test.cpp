@@ -98,6 +98,18 @@ TEST_CASE("tensor parallelism divides products and adds collectives") {
   CHECK(part(step, OpClass::kCollective).ns == Approx(1e3 * (65 * reduce + gather)));
 }
 
+TEST_CASE("collectives that were measured on another device are called extrapolated, the rest is not") {
+  Rig rig;
+  rig.context.tp = 2;
+  const StepCost own = cost_of(*rig.cost(), decode_shape(8, 1000));
+  CHECK(part(own, OpClass::kCollective).evidence == Evidence::kInterpolated);
+  for (CollectiveTimes& one : rig.operators.collectives) one.device = "its twin";
+  const StepCost borrowed = cost_of(*rig.cost(), decode_shape(8, 1000));
+  CHECK(part(borrowed, OpClass::kCollective).evidence == Evidence::kExtrapolated);
+  CHECK(part(borrowed, OpClass::kCollective).ns == part(own, OpClass::kCollective).ns);
+  CHECK(part(borrowed, OpClass::kGemm).evidence == Evidence::kInterpolated);
+}
+
 TEST_CASE("experts and latent attention are priced, and compute only what a token is routed to") {
   Rig mixtral("mistralai/Mixtral-8x7B-v0.1");
   const StepCost few = cost_of(*mixtral.cost(), decode_shape(1, 100));

@@ -1,0 +1,122 @@
+// vLLM 0.6 on 8 H100s: recorded arrivals at half a request a second and less, one server process a row.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "engine/base/csv_table.h"
+#include "scenarios/published/published_set.h"
+#include "scenarios/published/served_case.h"
+
+namespace servetwin {
+namespace {
+
+struct ApexRow {
+  std::string trace;  // without its rate: llama_lmsys
+  double slower = 1;  // arrivals of the trace, which is at 0.5 requests/s, are so many times apart
+  std::int64_t replicas = 1;
+  std::int64_t replica = 0;
+  double outputs = 1;       // share of the trace's outputs that came before a stop
+  std::int64_t prompt = 0;  // tokens that the chat template added to each prompt
+};
+
+std::int64_t rounded_to_whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
+
+// The process's own share of the requests; outputs shortened alike, for nobody says which stopped early.
+std::string apex_trace(const std::string& folder, const ApexRow& row) {
+  const CsvTable table = CsvTable::read(folder + "/trace_" + row.trace + "_05.csv");
+  std::string text = "arrival_us,input_tokens,output_tokens\n";
+  for (std::size_t i = static_cast<std::size_t>(row.replica); i < table.num_rows();
+       i += static_cast<std::size_t>(row.replicas)) {
+    const double output = row.outputs * static_cast<double>(table.whole(i, "output_tokens"));
+    text += fmt::format("{},{},{}\n", rounded_to_whole(1e6 * row.slower * table.number(i, "arrival_s")),
+                        table.whole(i, "input_tokens") + row.prompt,
+                        std::max<std::int64_t>(1, rounded_to_whole(output)));
+  }
+  return text;
+}
+
+ApexRow apex_row(const CsvTable& table, std::size_t row, const std::string& folder) {
+  ApexRow out;
+  const std::string& name = table.text(row, "trace");  // llama_lmsys_025
+  const std::size_t rate = name.rfind('_');
+  out.trace = name.substr(0, rate);
+  out.slower = name.substr(rate) == "_025" ? 2 : 1;
+  out.replicas = table.whole(row, "dp");
+  out.replica = table.text(row, "replica").empty() ? 0 : table.whole(row, "replica");
+  out.outputs = table.number(row, "actual_output_sum") / table.number(row, "trace_output_sum");
+  const double requests =
+      static_cast<double>(CsvTable::read(folder + "/trace_" + out.trace + "_05.csv").num_rows()) /
+      static_cast<double>(out.replicas);
+  out.prompt = rounded_to_whole(
+      std::max(0.0, table.number(row, "actual_input_sum") - table.number(row, "trace_input_sum")) / requests);
+  return out;
+}
+
+class ApexPlus final : public PublishedSet {
+ public:
+  explicit ApexPlus(const Params& /*params*/) {}
+
+  std::string folder() const override { return "apex_plus"; }
+  std::string source() const override { return "microsoft/apex_plus 8769096 (MIT)"; }
+
+  std::vector<PublishedFigure> predict(const PublishedOptions& options) const override {
+    const std::string folder = options.data + "/apex_plus";
+    const CsvTable table = CsvTable::read(folder + "/e2e_8xH100.csv");
+    std::vector<PublishedFigure> figures;
+    RowChoice choice(options);
+    for (std::size_t row = 0; row < table.num_rows(); ++row) {
+      if (table.text(row, "engine") != "vllm") continue;  // the other's times per token cannot be used
+      PublishedFigure tpot;
+      tpot.group = table.text(row, "model") + ", tp " + table.text(row, "tp");
+      if (!choice.takes(tpot.group)) continue;
+      tpot.condition = table.text(row, "file");
+      tpot.metric = "tpot_mean_ms";
+      tpot.measured = table.number(row, "tpot_ms");
+      PublishedFigure ttft = tpot;
+      ttft.metric = "ttft_mean_ms";
+      ttft.measured = table.number(row, "ttft_ms");
+      try {
+        const CaseFile trace(apex_trace(folder, apex_row(table, row, folder)));
+        const ServedLatencies ours = simulate_case(case_of(table, row, trace), options.set, 1);
+        tpot.predicted = ms(ours.tpot.distribution().mean);
+        ttft.predicted = ms(ours.ttft.distribution().mean);
+      } catch (const ConfigError& error) {
+        tpot.note = ttft.note = error.what();
+      }
+      figures.push_back(tpot);
+      figures.push_back(ttft);
+      if (options.progress) options.progress(static_cast<int>(row + 1), static_cast<int>(table.num_rows()));
+    }
+    return figures;
+  }
+
+ private:
+  // Contexts above 32 K switch chunks of 512 on in that version. Only on 8 devices did the models' whole
+  // contexts fit, and only there do prompts take longer than on 4: on fewer the context was bounded.
+  static ServedCase case_of(const CsvTable& table, std::size_t row, const CaseFile& trace) {
+    const bool chunked = table.text(row, "tp") == "8";
+    // The source's scripts for these single runs name an 8-bit cache; in 16 bits the weights would not fit
+    // two.
+    const bool untagged = !table.text(row, "model").starts_with("Llama") && !chunked;
+    const bool fp8 = untagged || table.text(row, "precision_tag") == "fp8";
+    ServedCase one;
+    one.name = "apex_plus";
+    one.model = (table.text(row, "model").starts_with("Llama") ? "meta-llama/" : "mistralai/") +
+                table.text(row, "model");
+    one.device = "h100-sxm";
+    one.layout = fmt::format("{{tp: {}}}", table.text(row, "tp"));
+    one.engine = fmt::format(
+        "preset: {}, max_num_seqs: 256, max_num_batched_tokens: {}, max_model_len: 16384, memory_fraction: "
+        "0.97{}",
+        chunked ? "sarathi" : "vllm-v0", chunked ? 512 : 16384,
+        fp8 ? ", dtype: f8e4m3, kv_dtype: f8e4m3" : "");
+    one.workload = "trace: {file: " + trace.path() + "}, max_tokens: output";
+    one.cost = "model: hybrid, engine: vllm-0.6";
+    return one;
+  }
+};
+
+const Registered<PublishedSet, ApexPlus> kApexPlus{"apex-plus",
+                                                   "vLLM 0.6 on H100s, dense models of 70 and 123 billion."};
+
+}  // namespace
+}  // namespace servetwin
