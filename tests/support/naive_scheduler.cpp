@@ -10,14 +10,14 @@ namespace servetwin {
 
 NaiveScheduler::NaiveScheduler(const GoldenSetup& setup)
     : setup_(setup),
-      kv_(setup.engine.num_blocks.value, setup.engine.block_size.value, setup.engine.prefix_caching),
+      kv_(setup.engine),
       host_free_(setup.engine.host_blocks.value) {}
 
 void NaiveScheduler::arrive(const RequestSpec& spec) {
   requests_[spec.id].spec = spec;
   const EngineConfig& engine = setup_.engine;
   const bool too_long = spec.prompt >= engine.max_model_len;
-  if (too_long || blocks_for(spec.prompt, engine.block_size) > engine.num_blocks - Blocks{1}) {
+  if (too_long || kv_.most(spec.prompt.value) > engine.num_blocks.value - 1) {
     end(spec.id, EndState::kRejected);
     return;
   }
@@ -161,6 +161,7 @@ void NaiveScheduler::plan_running(Draft& draft) {
       ++cursor;
       continue;
     }
+    kv_.pass(id, request.computed);
     if (!make_room(draft, id, tokens)) break;
     kv_.allocate(id, {}, request.computed + tokens);
     kv_.publish(request.spec, std::min(request.computed + tokens, request.known()));
@@ -279,8 +280,9 @@ bool NaiveScheduler::next_is_skipped() const {
 std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) {
   const EngineConfig& engine = setup_.engine;
   Request& request = requests_.at(id);
-  const std::vector<int> hit = kv_.lookup(request.spec, request.known());
-  const std::int64_t hit_tokens = static_cast<std::int64_t>(hit.size()) * engine.block_size.value;
+  const NaiveTables hit = kv_.lookup(request.spec, request.known());
+  const std::int64_t hit_blocks = static_cast<std::int64_t>(hit.front().size());
+  const std::int64_t hit_tokens = hit_blocks * engine.block_size.value;
   const std::int64_t context = std::max(hit_tokens, request.on_host);
   std::int64_t tokens = request.known() - context;
   if (engine.long_prefill_token_threshold.value > 0) {
@@ -290,7 +292,7 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   tokens = std::min(tokens, draft.budget);
 
   const std::int64_t chunk = kv_.need(id, hit, context + tokens);
-  const std::int64_t whole = kv_.need(id, hit, request.known());
+  const std::int64_t whole = kv_.need(id, hit, request.known(), true);
   const std::int64_t asked = engine.full_sequence_gate ? whole : chunk;
   if (asked > kv_.free_count()) {
     return engine.full_sequence_gate ? HeldReason::kKvGate : HeldReason::kKvAllocation;
@@ -304,7 +306,7 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   if (request.on_host > hit_tokens) {
     draft.trace.swapped_in.emplace_back(id, request.on_host - hit_tokens);
     draft.trace.swap_blocks +=
-        ceil_div(request.on_host, engine.block_size.value) - static_cast<std::int64_t>(hit.size());
+        ceil_div(request.on_host, engine.block_size.value) - hit_blocks;
   }
   leave_host(request);
   request.computed = context;
