@@ -92,6 +92,7 @@ EngineConfig engine_config(const Scenario& scenario) {
   EngineConfig config = scenario.spec().engine.config;
   config.max_model_len = scenario.max_model_len();
   config.num_blocks = scenario.num_blocks();
+  config.kv_groups = scenario.kv_groups.retention;
   config.in_flight = scenario.spec().engine.in_flight;
   config.hash_seed = static_cast<std::uint64_t>(scenario.spec().seed);
   return config;

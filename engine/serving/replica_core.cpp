@@ -28,6 +28,7 @@ void ReplicaCore::know_rules() {
   yields = rules.yield != nullptr && rules.yield->may();
   if (windows.any()) {
     CHECK_INVARIANT(rules.batch->composition() != Composition::kPrefillAlone);
+    CHECK_INVARIANT(rules.step == nullptr || !rules.step->plain_loop());
     CHECK_INVARIANT(!rules.batch->whole_sequence_blocks() && config.host_blocks.value == 0);
     config.plain_loop = true;
   }
