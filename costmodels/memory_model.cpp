@@ -122,9 +122,10 @@ class Account {
 KvMemory sized(const MemoryRequest& request) {
   KvMemory memory;
   memory.block_size = request.block_size;
-  ModelSpec held = *request.model;
-  if (request.layers_per_block > 0) held.layers = request.layers_per_block;
-  memory.per_block = kv_bytes_per_token(held, request.kv_dtype, request.tp) * request.block_size.value;
+  const std::int64_t layers =
+      request.layers_per_block > 0 ? request.layers_per_block : request.model->layers;
+  memory.per_block =
+      kv_token_bytes(*request.model, request.kv, request.tp, layers) * request.block_size.value;
   return memory;
 }
 

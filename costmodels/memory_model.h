@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/params.h"
 #include "engine/base/units.h"
+#include "engine/models/kv_format.h"
 #include "engine/models/spec.h"
 
 namespace servetwin {
@@ -48,7 +49,7 @@ struct MemoryRequest {
   Bytes device_memory{};
   int tp = 1;
   DType dtype = DType::kBF16;     // weights
-  DType kv_dtype = DType::kBF16;  // cache
+  KvFormat kv;                    // cache
   Tokens block_size{16};
   std::int64_t layers_per_block = 0;  // 0: all of them
   Tokens max_batched_tokens{};  // a step's peak, for the activation estimate

@@ -60,7 +60,7 @@ MemoryRequest memory_request(const Scenario& scenario) {
   request.device_memory = scenario.device.memory;
   request.tp = static_cast<int>(scenario.spec().layout.tp);
   request.dtype = engine.dtype.value_or(scenario.model.dtype);
-  request.kv_dtype = engine.kv_dtype.value_or(request.kv_dtype);
+  request.kv = engine.kv_format();
   request.layers_per_block = scenario.kv_groups.layout.layers_per_block;
   request.block_size = engine.config.block_size;
   request.max_batched_tokens = engine.config.max_num_batched_tokens;

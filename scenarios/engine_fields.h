@@ -73,6 +73,13 @@ void EngineSpec::fields(Visitor& v) {
   v("dtype", dtype, "Number format of the weights; by default as the model is published.", dtype_choices());
   v("kv_dtype", kv_dtype, "Number format of the KV cache; by default 16 bits, in live runs f32.",
     dtype_choices());
+  v("kv_scales", kv_scales,
+    "What has a scale in an 8-bit KV cache; those of tokens take room in it. By default tensor, in live runs "
+    "token_head.",
+    Choices<KvScales>{{"tensor", KvScales::kTensor},
+                      {"head", KvScales::kHead},
+                      {"token", KvScales::kToken},
+                      {"token_head", KvScales::kTokenHead}});
   v("sliding_window", sliding_window,
     "What becomes of KV behind the windows of the model's layers; by default given back where the preset's "
     "engine is vLLM V1 and nobody is swapped out.",

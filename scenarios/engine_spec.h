@@ -9,6 +9,7 @@
 #include "engine/base/dtype.h"
 #include "engine/base/params.h"
 #include "engine/base/units.h"
+#include "engine/models/kv_format.h"
 #include "engine/serving/config.h"
 #include "engine/serving/preset.h"
 
@@ -46,11 +47,17 @@ struct EngineSpec {
   MemorySpec memory;
   std::optional<DType> dtype;
   std::optional<DType> kv_dtype;
+  std::optional<KvScales> kv_scales;
   std::optional<SlidingWindow> sliding_window;
   StreamingSpec streaming;
   InFlightSpec in_flight;
   RuleNames rules;
   ConfigNode rule_parameters;
+  // Of a simulated cache.
+  KvFormat kv_format() const {
+    return {kv_dtype.value_or(DType::kBF16), kv_scales.value_or(KvScales::kTensor)};
+  }
+
   EngineConfig config;  // the rest of the keys; what stands above is put into it when the run is put together
 
   template <class Visitor>

@@ -37,6 +37,8 @@ class LiveCheck {
       add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
           kKvDtypeNames);
     }
+    if (spec.engine.kv_scales.value_or(KvScales::kTokenHead) != KvScales::kTokenHead)
+      add("spec.engine.kv_scales", "each vector of a live cache has its own scale", "token_head");
     if (spec.engine.streaming.window.value > 0) {
       add("spec.engine.streaming", "a live cache does not turn its keys again as the window rolls",
           "leave it out; servetwin run simulates it");

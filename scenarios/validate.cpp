@@ -113,6 +113,10 @@ class Validator {
     if (!std::is_sorted(sizes.begin(), sizes.end())) {
       add("CFG202", "spec.engine.graph_sizes", "not in ascending order", "sort them");
     }
+    if (spec_.engine.kv_scales && !is_scaled(spec_.engine.kv_format().dtype)) {
+      add("CFG202", "spec.engine.kv_scales", "only an 8-bit KV cache has scales",
+          "write kv_dtype: f8e4m3 or i8, or leave it out");
+    }
     if (spec_.engine.in_flight.depth == 1 && spec_.engine.in_flight.speculate_outputs) {
       add("CFG202", "spec.engine.in_flight.depth",
           "with speculate_outputs there are two steps in flight at least",

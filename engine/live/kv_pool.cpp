@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/base/check.h"
+#include "engine/models/kv_format.h"
 
 namespace servetwin {
 
@@ -92,11 +93,9 @@ void KvPool::write_block(std::int32_t id, const std::byte* from) {
 
 Bytes KvPool::bytes(
     const ModelSpec& model, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout) {
-  ModelSpec spec = model;
-  spec.layers = filled(model, layout).layers_per_block;
-  const std::int64_t vectors = spec.layers * (spec.is_mla() ? 1 : 2 * spec.kv_heads);
-  const Bytes scales{has_scales(dtype) ? vectors * static_cast<std::int64_t>(sizeof(float)) : 0};
-  return (kv_bytes_per_token(spec, dtype) + scales) * (num_blocks.value * block_size.value);
+  const KvFormat format{dtype, KvScales::kTokenHead};
+  return kv_token_bytes(model, format, 1, filled(model, layout).layers_per_block) *
+         (num_blocks.value * block_size.value);
 }
 
 }  // namespace servetwin

@@ -110,9 +110,8 @@ std::int32_t KvWindows::look_up(const KvGroup& kv, const std::vector<ContentRun>
 std::int64_t KvWindows::need(const KvGroup& kv, std::int64_t hit, std::int64_t end, bool at_once) const {
   std::int64_t blocks = 0;
   for (std::size_t table = 0; table < rules_.size(); ++table) {
-    const std::int64_t fresh = std::max<std::int64_t>(end - hit, 0);
-    blocks += at_once ? std::min(fresh, rules_[table].most) : fresh;
-    blocks += kv.free_blocks_in(hits_[table]);
+    const std::int64_t taken = std::max<std::int64_t>(end - hit, 0) + kv.free_blocks_in(hits_[table]);
+    blocks += at_once ? std::min(taken, rules_[table].most) : taken;
   }
   return blocks;
 }

@@ -100,10 +100,12 @@ std::int64_t NaiveKv::need(RequestId id,
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     std::size_t held = sequence == sequences_.end() ? 0 : sequence->second.tables[group].size();
     if (!hit.empty()) held += hit[group].size();
-    const std::int64_t fresh = ceil_div(tokens, block_size_) - static_cast<std::int64_t>(held);
-    if (fresh > 0) blocks += at_once ? most_of(group, fresh) : fresh;
-    if (hit.empty()) continue;
-    for (const int block : hit[group]) blocks += block > 0 && references(block) == 0 ? 1 : 0;
+    std::int64_t taken = ceil_div(tokens, block_size_) - static_cast<std::int64_t>(held);
+    taken = std::max<std::int64_t>(taken, 0);
+    if (!hit.empty()) {
+      for (const int block : hit[group]) taken += block > 0 && references(block) == 0 ? 1 : 0;
+    }
+    blocks += at_once ? most_of(group, taken) : taken;
   }
   return blocks;
 }

@@ -33,7 +33,7 @@ class NaiveKv {
   NaiveTables lookup(const RequestSpec& spec, std::int64_t tokens);
 
   // Free blocks it takes to hold `tokens` tokens after taking over `hit`: new ones plus hit blocks nobody
-  // holds. `at_once`: counting no more new ones for a group with a window than it holds at any time.
+  // holds. `at_once`: for a group with a window no more than it holds at any time.
   std::int64_t need(RequestId id, const NaiveTables& hit, std::int64_t tokens, bool at_once = false) const;
 
   // Blocks that `tokens` tokens alone hold at any time, at most.

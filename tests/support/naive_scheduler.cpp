@@ -120,7 +120,7 @@ std::optional<StepTrace> NaiveScheduler::plan() {
   plan_waiting(draft);
   if (draft.tokens.empty()) {
     // An empty step takes no time: the engine goes on at once unless there is a result to wait for.
-    if (draft.any_preempted && in_flight_.empty()) return plan();
+    if (!draft.victims.empty() && in_flight_.empty()) return plan();
     plannable_ = false;
     return std::nullopt;
   }
@@ -190,7 +190,7 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
     std::erase(running_, loser);
     swap_out(draft, requests_.at(loser));
     preempt(loser);
-    draft.any_preempted = true;
+    draft.victims.insert(loser);
     if (loser == id) return false;
   }
   return true;
@@ -233,7 +233,7 @@ void NaiveScheduler::preempt(RequestId id) {
 void NaiveScheduler::plan_waiting(Draft& draft) {
   std::deque<RequestId> aside;
   std::optional<HeldReason> rest;  // why those not looked at stay
-  if (draft.any_preempted) rest = HeldReason::kPreempted;
+  if (!draft.victims.empty()) rest = HeldReason::kPreempted;
   while (!rest && !(waiting_.empty() && skipped_.empty())) {
     if (draft.budget == 0) {
       rest = HeldReason::kTokenBudget;
@@ -261,7 +261,7 @@ void NaiveScheduler::plan_waiting(Draft& draft) {
       if (draft.explained.count(id) > 0) continue;
       if (request.spec.waits_for != WaitsFor::kNothing) {
         ++held(draft, HeldReason::kBlocked);
-      } else if (request.steps_in_flight > 0 && !draft.any_preempted) {
+      } else if (request.steps_in_flight > 0 && draft.victims.count(id) == 0) {
         ++held(draft, HeldReason::kInFlight);
       } else {
         ++held(draft, *rest);
