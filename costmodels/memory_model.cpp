@@ -122,8 +122,7 @@ class Account {
 KvMemory sized(const MemoryRequest& request) {
   KvMemory memory;
   memory.block_size = request.block_size;
-  const std::int64_t layers =
-      request.layers_per_block > 0 ? request.layers_per_block : request.model->layers;
+  const std::int64_t layers = request.layers_per_block > 0 ? request.layers_per_block : request.model->layers;
   memory.per_block =
       kv_token_bytes(*request.model, request.kv, request.tp, layers) * request.block_size.value;
   return memory;
@@ -132,14 +131,14 @@ KvMemory sized(const MemoryRequest& request) {
 void count_blocks(const MemoryRequest& request, KvMemory& memory) {
   const std::int64_t layers = request.model->layers;
   const bool is_part = request.layers_per_block > 0 && request.layers_per_block < layers;
-  const std::string part =
-      is_part ? " in " + std::to_string(request.layers_per_block) + " of " + std::to_string(layers) + " layers"
-              : "";
+  const std::string part = is_part ? " in " + std::to_string(request.layers_per_block) + " of " +
+                                         std::to_string(layers) + " layers"
+                                   : "";
   memory.num_blocks = Blocks{memory.cache / memory.per_block};
   memory.derivation.push_back({"block", memory.per_block,
                                std::to_string(memory.block_size.value) + " tokens" + part +
-                                   "; the cache holds " +
-                                   format_grouped(memory.num_blocks.value) + ", the null block included"});
+                                   "; the cache holds " + format_grouped(memory.num_blocks.value) +
+                                   ", the null block included"});
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ struct MemoryRequest {
   const ModelSpec* model = nullptr;
   Bytes device_memory{};
   int tp = 1;
-  DType dtype = DType::kBF16;     // weights
-  KvFormat kv;                    // cache
+  DType dtype = DType::kBF16;  // weights
+  KvFormat kv;                 // cache
   Tokens block_size{16};
   std::int64_t layers_per_block = 0;  // 0: all of them
-  Tokens max_batched_tokens{};  // a step's peak, for the activation estimate
+  Tokens max_batched_tokens{};        // a step's peak, for the activation estimate
   std::int64_t max_sequences = 0;
   MemoryOptions options;
 };

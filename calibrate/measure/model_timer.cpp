@@ -90,7 +90,8 @@ void ModelTimer::add_row(StepBatch& batch, std::size_t index, const PlannedRow& 
   if (batch.cu_seqlens.empty()) batch.cu_seqlens.push_back(0);
   batch.rows.push_back({request_of(index), Tokens{row.tokens}, Tokens{row.context}, row.sampled});
   batch.table_starts.push_back(static_cast<std::int64_t>(batch.groups.front().block_tables.size()));
-  batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), table.begin(), table.end());
+  batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), table.begin(),
+                                           table.end());
   batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
   batch.seq_lens.push_back(static_cast<std::int32_t>(row.context + row.tokens));
   for (std::int64_t p = row.context; p < row.context + row.tokens; ++p) {

@@ -31,11 +31,8 @@ class KvPool {
   void read_block(std::int32_t id, std::byte* to);
   void write_block(std::int32_t id, const std::byte* from);
   // Of a pool that is not there yet.
-  static Bytes bytes(const ModelSpec& model,
-                     Blocks num_blocks,
-                     Tokens block_size,
-                     DType dtype,
-                     const KvLayout& layout = {});
+  static Bytes bytes(
+      const ModelSpec& model, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout = {});
 
  private:
   struct Place {

@@ -20,10 +20,9 @@ std::vector<KvLayerGroup> kinds_of(const ModelSpec& model) {
 }
 
 std::int64_t group_size(const std::vector<KvLayerGroup>& kinds) {
-  const auto [rarest, commonest] =
-      std::minmax_element(kinds.begin(), kinds.end(), [](const KvLayerGroup& a, const KvLayerGroup& b) {
-        return a.layers.size() < b.layers.size();
-      });
+  const auto [rarest, commonest] = std::minmax_element(
+      kinds.begin(), kinds.end(),
+      [](const KvLayerGroup& a, const KvLayerGroup& b) { return a.layers.size() < b.layers.size(); });
   const auto fewest = static_cast<std::int64_t>(rarest->layers.size());
   const auto most = static_cast<std::int64_t>(commonest->layers.size());
   return 2 * most < 3 * fewest ? most : fewest;

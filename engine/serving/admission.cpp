@@ -128,8 +128,7 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
                                               std::int64_t end) const {
   const Tokens size = r_.config.block_size;
   const bool windowed = r_.windows.any();
-  const Blocks known_hits =
-      windowed ? Blocks{0} : Blocks{hit / size.value - r_.kv().free_blocks_in(hits_)};
+  const Blocks known_hits = windowed ? Blocks{0} : Blocks{hit / size.value - r_.kv().free_blocks_in(hits_)};
   const auto need = [&](std::int64_t tokens, bool at_once) {
     const Blocks entries = blocks_for(Tokens{tokens}, size);
     if (!windowed) return entries - known_hits;

@@ -51,9 +51,7 @@ class KvGroup : private KvGroupParts {
   // Before its first block: it begins without [first, end).
   void begin_without(OwnerSlot owner, std::int32_t first, std::int32_t end);
   // What an open owner does without; empty as a rule.
-  KvExtent gap(OwnerSlot owner) const {
-    return {owner, owners_[owner].gap_first, owners_[owner].gap_end};
-  }
+  KvExtent gap(OwnerSlot owner) const { return {owner, owners_[owner].gap_first, owners_[owner].gap_end}; }
   // Entries of an open owner's table that are blocks.
   std::int64_t length(OwnerSlot owner) const {
     return owners_[owner].next_index - (owners_[owner].gap_end - owners_[owner].gap_first);

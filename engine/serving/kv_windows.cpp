@@ -159,7 +159,8 @@ std::int64_t KvWindows::pass(KvGroup& kv, OwnerSlot owner, std::int64_t computed
   for_tables(owner, [&](OwnerSlot own, std::size_t table) {
     const Rule& rule = rules_[table];
     const std::int64_t unseen = rule.window == 0 ? 0 : computed - rule.window + 1;
-    if (unseen >= block_size_) passed += kv.pass(own, rule.sink, static_cast<std::int32_t>(unseen / block_size_));
+    if (unseen >= block_size_)
+      passed += kv.pass(own, rule.sink, static_cast<std::int32_t>(unseen / block_size_));
   });
   return passed;
 }
@@ -167,6 +168,12 @@ std::int64_t KvWindows::pass(KvGroup& kv, OwnerSlot owner, std::int64_t computed
 std::int64_t KvWindows::held(const KvGroup& kv, OwnerSlot owner) const {
   std::int64_t blocks = 0;
   for_tables(owner, [&](OwnerSlot own, std::size_t /*table*/) { blocks += kv.length(own); });
+  return blocks;
+}
+
+std::int64_t KvWindows::held_alone(const KvGroup& kv, OwnerSlot owner) const {
+  std::int64_t blocks = 0;
+  for_tables(owner, [&](OwnerSlot own, std::size_t /*table*/) { blocks += kv.held_alone(own).value; });
   return blocks;
 }
 
@@ -186,7 +193,8 @@ void KvWindows::serve(KvGroup& kv,
     const auto next = static_cast<std::int32_t>(std::min<std::int64_t>(full, done + step_blocks_));
     kv.take((next - done) * tables());
     extend(kv, owner, next);
-    for (const ContentRun& run : runs) publish(kv, owner, run, std::max(run.first, done), std::min(run.end, next));
+    for (const ContentRun& run : runs)
+      publish(kv, owner, run, std::max(run.first, done), std::min(run.end, next));
     done = next;
   }
   release(kv, owner);

@@ -1,5 +1,5 @@
-// Groups of layers that see a window of a sequence: a table each in the one pool, and the blocks that no later
-// query sees are given back. Semantics: vLLM V1's hybrid KV manager; sinks are kept besides.
+// Groups of layers that see a window of a sequence: a table each in the one pool, and the blocks that no
+// later query sees are given back. Semantics: vLLM V1's hybrid KV manager; sinks are kept besides.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,14 @@ class KvWindows {
   std::int64_t pass(KvGroup& kv, OwnerSlot owner, std::int64_t computed);
   // Entries that are blocks.
   std::int64_t held(const KvGroup& kv, OwnerSlot owner) const;
+  // Of them, those that nobody else holds.
+  std::int64_t held_alone(const KvGroup& kv, OwnerSlot owner) const;
   void release(KvGroup& kv, OwnerSlot owner);
   // All of a sequence, step by step, and gives it back: as if it had been served.
-  void serve(KvGroup& kv, RequestId request, std::uint32_t life, const std::vector<ContentRun>& runs,
+  void serve(KvGroup& kv,
+             RequestId request,
+             std::uint32_t life,
+             const std::vector<ContentRun>& runs,
              std::int32_t full);
   // Of table `index` of the request.
   OwnerSlot owner_of(OwnerSlot owner, std::size_t index) const {
@@ -63,8 +68,8 @@ class KvWindows {
   std::int64_t block_size_;
   std::int64_t step_blocks_;  // that a step fills
   std::vector<Rule> rules_;
-  std::vector<std::vector<KvExtent>> hits_;       // by table
-  std::vector<std::vector<OwnerSlot>> others_;    // by owner of the first table
+  std::vector<std::vector<KvExtent>> hits_;     // by table
+  std::vector<std::vector<OwnerSlot>> others_;  // by owner of the first table
 };
 
 }  // namespace servetwin

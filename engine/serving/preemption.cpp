@@ -38,7 +38,7 @@ std::size_t StepBuilder::pick_victim() {
     const RequestState& state = table_[other];
     views_.push_back({&state.spec, Tokens{state.computed}, Tokens{state.outputs},
                       static_cast<std::int64_t>(state.lives) - 1,
-                      sees_blocks ? r_.kv().held_alone(state.owner) : Blocks{0}});
+                      sees_blocks ? r_.held_alone(state) : Blocks{0}});
   }
   const std::size_t victim = r_.rules.victim->pick(views_);
   CHECK_INVARIANT(victim < r_.running.size(), victim);
@@ -96,8 +96,7 @@ std::size_t StepBuilder::pick_yielding(Slot head, const WaitingView& view) {
     blocks += r_.held(state);
   }
   const RequestState& waiting = table_[head];
-  if (yielding_.empty() || r_.most_blocks(Tokens{waiting.known()}).value > blocks)
-    return r_.running.size();
+  if (yielding_.empty() || r_.most_blocks(Tokens{waiting.known()}).value > blocks) return r_.running.size();
   const std::optional<std::size_t> picked = r_.rules.yield->pick(view, yielding_, *r_.rules.waiting_order);
   if (!picked.has_value()) return r_.running.size();
   CHECK_INVARIANT(*picked < yielding_.size(), *picked);

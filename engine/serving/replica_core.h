@@ -63,6 +63,10 @@ struct ReplicaCore {
   std::int64_t held(const RequestState& state) const {
     return windows.any() ? windows.held(kv(), state.owner) : static_cast<std::int64_t>(state.held);
   }
+  // Of them, those that nobody else holds: what is gained by taking them.
+  Blocks held_alone(const RequestState& state) const {
+    return windows.any() ? Blocks{windows.held_alone(kv(), state.owner)} : kv().held_alone(state.owner);
+  }
   // Blocks that it takes to its last token, at once at most.
   Blocks completion(const RequestState& state) const {
     return most_blocks(Tokens{state.spec.prompt.value + state.limit - 1});

@@ -55,6 +55,21 @@ TEST_CASE("a cache of reported size holds the reported blocks and requests") {
   CHECK_FALSE(length_problem(memory, Tokens{20'000}).has_value());
 }
 
+TEST_CASE("scales and layers of a block count in it: 64 KiB a token in 8 bits, 66 with a scale a vector") {
+  Case c;
+  const Bytes cache{std::int64_t{1152} << 20};
+  const auto blocks = [&](KvFormat format, std::int64_t layers) {
+    c.request.kv = format;
+    c.request.layers_per_block = layers;
+    return kv_memory_of(cache, c.request).num_blocks;
+  };
+  CHECK(blocks({DType::kBF16, KvScales::kTensor}, 0) == Blocks{576});
+  CHECK(blocks({DType::kF8E4M3, KvScales::kTensor}, 0) == Blocks{1152});
+  CHECK(blocks({DType::kI8, KvScales::kTokenHead}, 0) == Blocks{cache.value / (16 * (65'536 + 2'048))});
+  CHECK(blocks({DType::kI8, KvScales::kToken}, 0) == Blocks{cache.value / (16 * (65'536 + 256))});
+  CHECK(blocks({DType::kBF16, KvScales::kTensor}, 16) == Blocks{2 * 576});
+}
+
 TEST_CASE("a context that the cache can never hold is refused naming both numbers") {
   Case c;
   const KvMemory memory = kv_memory_of(Bytes{3'099'590'656}, c.request);

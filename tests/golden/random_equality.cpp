@@ -76,7 +76,9 @@ void check_equal(MakeScenario make, std::uint64_t first_seed, std::uint64_t coun
 
 }  // namespace
 
-TEST_CASE("random scenarios are scheduled as the rules say, step by step") { check_equal(random_scenario, 0, 3000); }
+TEST_CASE("random scenarios are scheduled as the rules say, step by step") {
+  check_equal(random_scenario, 0, 3000);
+}
 
 TEST_CASE("many random scenarios are scheduled as the rules say, step by step", "[slow]") {
   check_equal(random_scenario, 1000000, 30000);

@@ -27,7 +27,8 @@ std::int64_t entries(std::int64_t computed, std::int64_t end, std::int64_t windo
 
 }  // namespace
 
-TEST_CASE("a window of 64 holds 5 blocks of 16 however long the answer gets, and whole tables go on growing") {
+TEST_CASE(
+    "a window of 64 holds 5 blocks of 16 however long the answer gets, and whole tables go on growing") {
   for (const bool has_whole : {false, true}) {
     std::vector<KvRetention> groups = {window_of(64)};
     if (has_whole) groups.insert(groups.begin(), KvRetention{});

@@ -96,7 +96,8 @@ class ModelRig {
         {RequestId{static_cast<std::uint32_t>(row.sequence)}, Tokens{row.tokens}, Tokens{first}, true});
     batch.table_starts.push_back(static_cast<std::int64_t>(batch.groups.front().block_tables.size()));
     const auto& blocks = table(row.sequence);
-    batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), blocks.begin(), blocks.end());
+    batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), blocks.begin(),
+                                             blocks.end());
     batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
     batch.seq_lens.push_back(static_cast<std::int32_t>(end));
     for (std::int64_t p = first; p < end; ++p) {

@@ -88,8 +88,8 @@ TEST_CASE(
   for (const ModelOracle* model : family_oracles()) {
     CAPTURE(model->name);
     const TinyCheckpoint folder("family_flops", model->config, model->spec, model->weights);
-    const std::string text = scenario_text(
-        folder.path(), "num_blocks: 40, max_num_batched_tokens: 16, sliding_window: keep_all");
+    const std::string text =
+        scenario_text(folder.path(), "num_blocks: 40, max_num_batched_tokens: 16, sliding_window: keep_all");
     Collector with;
     const LiveRun cached("cached", text, with.options(1));
     Collector without;

@@ -1,5 +1,5 @@
-// If these fail, a live model whose windows give blocks back does not say what it says with all of its KV, its
-// memory grows all the same, or the simulation decides otherwise.
+// If these fail, a live model whose windows give blocks back does not say what it says with all of its KV,
+// its memory grows all the same, or the simulation decides otherwise.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -86,13 +86,15 @@ TEST_CASE("with blocks given back, preempted and cached, models say what they sa
   for_windowed_families([&](const ModelOracle&, const std::string& model) {
     Collector masked;
     {
-      const LiveRun run("masked",
-                        scenario_text(model, "num_blocks: 400, max_num_seqs: 1, sliding_window: keep_all", kDozen),
-                        masked.options(1));
+      const LiveRun run(
+          "masked",
+          scenario_text(model, "num_blocks: 400, max_num_seqs: 1, sliding_window: keep_all", kDozen),
+          masked.options(1));
       CHECK(run.tally.preemptions == 0);
     }
-    for (const char* engine : {"num_blocks: 75, sliding_window: model", "num_blocks: 75, preset: vllm-v1-async",
-                               "num_blocks: 75, prefix_caching: false"}) {
+    for (const char* engine :
+         {"num_blocks: 75, sliding_window: model", "num_blocks: 75, preset: vllm-v1-async",
+          "num_blocks: 75, prefix_caching: false"}) {
       CAPTURE(engine);
       Collector windowed;
       const LiveRun run("windowed", scenario_text(model, engine, kDozen), windowed.options(2));
@@ -117,8 +119,10 @@ TEST_CASE("with blocks given back, preempted and cached, models say what they sa
 TEST_CASE("a long answer's blocks stop growing at the window") {
   const auto used = [](const std::string& model, const std::string& engine, int output) {
     Collector collector;
-    const std::string lengths = "num_requests: 1\n    lengths: {input: 8, output: " + std::to_string(output) + "}";
-    const LiveRun run("long", scenario_text(model, "num_blocks: 900, " + engine, lengths), collector.options(1));
+    const std::string lengths =
+        "num_requests: 1\n    lengths: {input: 8, output: " + std::to_string(output) + "}";
+    const LiveRun run("long", scenario_text(model, "num_blocks: 900, " + engine, lengths),
+                      collector.options(1));
     CHECK(collector.answers.begin()->second.size() == static_cast<std::size_t>(output));
     return run.tally.most_used.value;
   };
@@ -145,8 +149,8 @@ TEST_CASE("what a live engine cannot do with windows it refuses by name") {
     const Scenario scenario = parse_scenario(scenario_text(model, "num_blocks: 90", kDozen), "no_cache");
     CHECK(refused([&] { const LiveWorld world(scenario, uncached); }) == "spec.engine.sliding_window");
   });
-  const std::string streaming =
-      scenario_text("servetwin/tiny-llama-random", "num_blocks: 90, streaming: {sink: 4, window: 16}", kDozen);
+  const std::string streaming = scenario_text("servetwin/tiny-llama-random",
+                                              "num_blocks: 90, streaming: {sink: 4, window: 16}", kDozen);
   const Scenario streams = parse_scenario(streaming, "streaming");
   std::vector<std::string> paths;
   try {

@@ -26,7 +26,10 @@ EngineConfig engine_of(std::int64_t num_blocks, std::int64_t block_size) {
 class TwoPools {
  public:
   TwoPools(std::int64_t num_blocks, std::int64_t block_size)
-      : size_(block_size), ours_(Blocks{num_blocks}), ids_(num_blocks), naive_(engine_of(num_blocks, block_size)) {
+      : size_(block_size),
+        ours_(Blocks{num_blocks}),
+        ids_(num_blocks),
+        naive_(engine_of(num_blocks, block_size)) {
     ours_.set_listener(&ids_);
     for (int id = 1; id < num_blocks; ++id)
       named_[id] = {kNoRequest, 0, static_cast<std::int32_t>(num_blocks - 1 - id)};

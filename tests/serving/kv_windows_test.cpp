@@ -1,5 +1,5 @@
-// If this fails, a window's tables pass blocks at the wrong token, or take a cached prefix that they cannot go
-// on from.
+// If this fails, a window's tables pass blocks at the wrong token, or take a cached prefix that they cannot
+// go on from.
 #include "engine/serving/kv_windows.h"
 
 #include <algorithm>

@@ -119,7 +119,8 @@ GoldenScenario random_windowed_scenario(std::uint64_t seed, int depth, bool spec
   const std::int64_t length = engine.max_model_len.value;
   for (std::int64_t n = dice.between(1, 3); n > 0; --n) {
     KvRetention group;
-    if (n > 1 || dice.chance(60)) group.window = Tokens{dice.between(2, std::max<std::int64_t>(2, length / 2))};
+    if (n > 1 || dice.chance(60))
+      group.window = Tokens{dice.between(2, std::max<std::int64_t>(2, length / 2))};
     if (group.window.value > 0 && dice.chance(30)) group.sink = Tokens{dice.between(1, 6)};
     engine.kv_groups.push_back(group);
   }

@@ -91,10 +91,7 @@ std::int64_t NaiveKv::most(std::int64_t tokens) const {
   return all;
 }
 
-std::int64_t NaiveKv::need(RequestId id,
-                           const NaiveTables& hit,
-                           std::int64_t tokens,
-                           bool at_once) const {
+std::int64_t NaiveKv::need(RequestId id, const NaiveTables& hit, std::int64_t tokens, bool at_once) const {
   const auto sequence = sequences_.find(id);
   std::int64_t blocks = 0;
   for (std::size_t group = 0; group < groups_.size(); ++group) {

@@ -9,9 +9,7 @@
 namespace servetwin {
 
 NaiveScheduler::NaiveScheduler(const GoldenSetup& setup)
-    : setup_(setup),
-      kv_(setup.engine),
-      host_free_(setup.engine.host_blocks.value) {}
+    : setup_(setup), kv_(setup.engine), host_free_(setup.engine.host_blocks.value) {}
 
 void NaiveScheduler::arrive(const RequestSpec& spec) {
   requests_[spec.id].spec = spec;
@@ -305,8 +303,7 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   kv_.publish(request.spec, std::min(context + tokens, request.known()));
   if (request.on_host > hit_tokens) {
     draft.trace.swapped_in.emplace_back(id, request.on_host - hit_tokens);
-    draft.trace.swap_blocks +=
-        ceil_div(request.on_host, engine.block_size.value) - hit_blocks;
+    draft.trace.swap_blocks += ceil_div(request.on_host, engine.block_size.value) - hit_blocks;
   }
   leave_host(request);
   request.computed = context;
