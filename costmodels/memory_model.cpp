@@ -122,9 +122,10 @@ class Account {
 KvMemory sized(const MemoryRequest& request) {
   KvMemory memory;
   memory.block_size = request.block_size;
-  const std::int64_t layers = request.layers_per_block > 0 ? request.layers_per_block : request.model->layers;
-  memory.per_block =
-      kv_token_bytes(*request.model, request.kv, request.tp, layers) * request.block_size.value;
+  ModelSpec held = *request.model;
+  if (request.layers_per_block > 0) held.layers = request.layers_per_block;
+  const Bytes elements = kv_bytes_per_token(held, request.kv_dtype, request.tp);
+  memory.per_block = request.token_in_block.value_or(elements) * request.block_size.value;
   return memory;
 }
 

@@ -10,7 +10,6 @@
 #include "engine/base/error.h"
 #include "engine/base/params.h"
 #include "engine/base/units.h"
-#include "engine/models/kv_format.h"
 #include "engine/models/spec.h"
 
 namespace servetwin {
@@ -48,11 +47,13 @@ struct MemoryRequest {
   const ModelSpec* model = nullptr;
   Bytes device_memory{};
   int tp = 1;
-  DType dtype = DType::kBF16;  // weights
-  KvFormat kv;                 // cache
+  DType dtype = DType::kBF16;     // weights
+  DType kv_dtype = DType::kBF16;  // cache
   Tokens block_size{16};
   std::int64_t layers_per_block = 0;  // 0: all of them
-  Tokens max_batched_tokens{};        // a step's peak, for the activation estimate
+  // Of a token in a block on one device, with its scales; none: elements of kv_dtype alone.
+  std::optional<Bytes> token_in_block;
+  Tokens max_batched_tokens{};  // a step's peak, for the activation estimate
   std::int64_t max_sequences = 0;
   MemoryOptions options;
 };
