@@ -310,7 +310,7 @@ class Validator {
       return add("CFG202", path, "layers of " + scenario_.model.name + " have a window of their own",
                  "leave it out");
     if (!streams && engine.streaming.sink.value > 0)
-      return add("CFG202", path, "sinks need a window to be kept besides",
+      return add("CFG202", "spec.engine.streaming", "sinks need a window to be kept besides",
                  "give streaming.window, or sink: 0");
     if (streams) scenario_.model.sliding_window = engine.streaming.window.value;
     scenario_.kv_groups = whole_groups(scenario_.model);

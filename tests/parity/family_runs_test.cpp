@@ -65,7 +65,7 @@ TEST_CASE("each family says in a crowded run, by chunks and after preemptions, w
       CHECK(run.tally.preemptions == 0);
       CHECK(run.tally.ended(EndState::kStop) + run.tally.ended(EndState::kLength) == 12);
     }
-    for (const char* engine : {"num_blocks: 24, max_num_batched_tokens: 16",
+    for (const char* engine : {"num_blocks: 24, max_num_batched_tokens: 16, sliding_window: keep_all",
                                "num_blocks: 24, max_num_batched_tokens: 16, preset: vllm-v1-async, "
                                "host_blocks: 24, rules: {pressure: swap}"}) {
       CAPTURE(engine);

@@ -73,7 +73,7 @@ std::int64_t most_used(const Scenario& scenario) {
   class Peak final : public Observer {
    public:
     void on_plan(const StepPlan& plan) override { used = std::max(used, plan.used_blocks.value); }
-    void on_end(const RequestRecord& record) override { ended += record.end_state == EndState::kLength; }
+    void on_end(const RequestRecord& record) override { ended += is_finished(record.end_state); }
     std::int64_t used = 0;
     std::int64_t ended = 0;
   };
@@ -96,12 +96,13 @@ TEST_CASE(
   CHECK(groups({"engine.sliding_window=keep_all"}) == 0);
   CHECK(groups({"engine.max_model_len=64"}) == 0);  // nobody gets past it
   for (const char* preset : {"vllm-v0", "sglang", "sarathi", "trtllm-max-utilization", "llama-cpp"})
-    CHECK(groups({std::string("engine.preset=") + preset}) == 0);
+    CHECK(groups({std::string("engine.preset=") + preset, "engine.max_num_batched_tokens=2048"}) == 0);
   CHECK(groups({"engine.host_blocks=100", "engine.rules.pressure=swap"}) == 0);
   CHECK(problem_of(mistral,
                    {"engine.host_blocks=100", "engine.rules.pressure=swap", "engine.sliding_window=model"}) ==
         "CFG202 spec.engine.sliding_window: requests that are swapped out keep all of their KV");
-  CHECK(problem_of(mistral, {"engine.preset=vllm-v0", "engine.sliding_window=model"})
+  CHECK(problem_of(mistral, {"engine.preset=vllm-v0", "engine.max_num_batched_tokens=2048",
+                             "engine.sliding_window=model"})
             .find("CFG202 spec.engine.sliding_window") == 0);
   CHECK(problem_of(mistral, {"engine.preset=trtllm-max-utilization", "engine.sliding_window=model"})
             .find("CFG202 spec.engine.sliding_window") == 0);
