@@ -1,5 +1,5 @@
-// If these fail, a block of a model with windows has another size than in vLLM, or a cache with scales another
-// than its formula.
+// If these fail, a block of a model with windows has another size than in vLLM, or a cache with scales has
+// another than its formula.
 #include "engine/models/kv_layout.h"
 
 #include "engine/models/kv_format.h"

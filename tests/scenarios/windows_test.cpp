@@ -27,7 +27,8 @@ class ModelFolder {
     if (!types.empty()) types += "]";
     std::ofstream(path_ / "config.json")
         << R"({"architectures": ["MistralForCausalLM"], "num_hidden_layers": 12, "hidden_size": 1024,
-               "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 2048, "vocab_size": 1000,
+               "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 2048,
+               "vocab_size": 1000,
                "max_position_embeddings": 4096, "sliding_window": 64)"
         << types << "}";
   }
