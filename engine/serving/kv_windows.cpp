@@ -37,7 +37,8 @@ KvWindows::Rule KvWindows::rule_of(const KvRetention& group, const EngineConfig&
 }
 
 KvWindows::KvWindows(const EngineConfig& config)
-    : block_size_(config.block_size.value),
+    : any_(!config.kv_groups.empty()),
+      block_size_(config.block_size.value),
       step_blocks_(std::max<std::int64_t>(1, config.max_num_batched_tokens.value / block_size_)) {
   for (const KvRetention& group : config.kv_groups) rules_.push_back(rule_of(group, config));
   hits_.resize(rules_.size());

@@ -18,7 +18,7 @@ class KvWindows {
   explicit KvWindows(const EngineConfig& config);
 
   // Without any, a request has one table and keeps all: nothing below is called then but most().
-  bool any() const { return !rules_.empty(); }
+  bool any() const { return any_; }
   std::int64_t tables() const { return any() ? static_cast<std::int64_t>(rules_.size()) : 1; }
   // Blocks that a sequence of so many entries holds at once at most, in all its tables. A step computes up to
   // its token budget before anything is given back.
@@ -65,6 +65,7 @@ class KvWindows {
   template <class Call>
   void for_tables(OwnerSlot owner, const Call& call) const;
 
+  bool any_;
   std::int64_t block_size_;
   std::int64_t step_blocks_;  // that a step fills
   std::vector<Rule> rules_;

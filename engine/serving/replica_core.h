@@ -38,7 +38,7 @@ struct ReplicaCore {
         rules(std::move(rule_set)),
         table(requests),
         observers(watchers),
-        groups(1, KvGroup(engine.num_blocks)),
+        kv_group(engine.num_blocks),
         windows(engine),
         waiting(requests, *rules.waiting_order),
         skipped(requests, *rules.waiting_order),
@@ -50,8 +50,8 @@ struct ReplicaCore {
   }
 
   // One pool; where layers differ in what they keep, `windows` has their tables in it.
-  KvGroup& kv() { return groups.front(); }
-  const KvGroup& kv() const { return groups.front(); }
+  KvGroup& kv() { return kv_group; }
+  const KvGroup& kv() const { return kv_group; }
   std::int64_t num_running() const { return static_cast<std::int64_t>(running.size()) + pool.size(); }
   std::int64_t num_waiting() const { return waiting.size() + skipped.size(); }
   // Blocks that so many tokens take at once at most.
@@ -94,7 +94,7 @@ struct ReplicaCore {
   bool yields = false;
   std::map<RequestId, std::int64_t> skips;  // how often others entered past one that was refused
 
-  std::vector<KvGroup> groups;
+  KvGroup kv_group;
   KvWindows windows;
   WaitingQueue waiting;
   WaitingQueue skipped;       // set aside while blocked; looked at before `waiting`
