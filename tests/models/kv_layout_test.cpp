@@ -42,12 +42,12 @@ void check_layout(const ModelSpec& model, std::int64_t groups, std::int64_t wind
 }
 
 TEST_CASE("layers are grouped as in vLLM: alike, of equal size, every nth into each group") {
-  check_layout(model_of(32, 0), 1, 1, 32);   // Mistral
-  check_layout(model_of(24, 2), 2, 1, 12);   // gpt-oss
-  check_layout(model_of(62, 6), 7, 6, 10);   // Gemma 3 27B: 52 and 10
-  check_layout(model_of(26, 6), 7, 6, 4);    // Gemma 3 1B: 22 and 4
-  check_layout(model_of(5, 2), 3, 2, 2);     // 3 and 2: half as many again is too many to pad
-  check_layout(model_of(9, 2), 2, 1, 5);     // 5 and 4: padded
+  check_layout(model_of(32, 0), 1, 1, 32);  // Mistral
+  check_layout(model_of(24, 2), 2, 1, 12);  // gpt-oss
+  check_layout(model_of(62, 6), 7, 6, 10);  // Gemma 3 27B: 52 and 10
+  check_layout(model_of(26, 6), 7, 6, 4);   // Gemma 3 1B: 22 and 4
+  check_layout(model_of(5, 2), 3, 2, 2);    // 3 and 2: half as many again is too many to pad
+  check_layout(model_of(9, 2), 2, 1, 5);    // 5 and 4: padded
   const KvLayout layout = windowed_kv_layout(model_of(6, 3));
   REQUIRE(layout.tables() == 3);
   CHECK(layout.groups[0].layers == std::vector<std::int64_t>{0, 3});
