@@ -93,7 +93,7 @@ std::string RequestStory::blocks(const StepPlan& plan) const {
   const Slot slot = core.table.find(request_);
   if (slot == kNoSlot) return "";
   const RequestState& state = core.table[slot];
-  return fmt::format(", {} blocks held", static_cast<std::int64_t>(state.held));
+  return fmt::format(", {} blocks held", state.phase == Phase::kRunning ? core.held(state) : std::int64_t{0});
 }
 
 void RequestStory::note_held(const StepPlan& plan, const HeldRequest& self) {

@@ -9,6 +9,7 @@
 #include "engine/base/text.h"
 #include "engine/base/unit_text.h"
 #include "engine/live/kv_pool.h"
+#include "scenarios/kv_groups.h"
 #include "scenarios/model_source.h"
 
 namespace servetwin {
@@ -54,8 +55,10 @@ Blocks ServedModel::num_blocks(const LiveEngineOptions& options) const {
   }
   if (kv_memory_.empty()) return Blocks{serve_number("--num-blocks", num_blocks_, 2, kMost)};
   const auto memory = parse_bytes(kv_memory_);
+  const ModelSpec spec = named_model(model_);
+  const KvGroups groups = windowed_groups(spec, Tokens{spec.max_position});
   const Bytes one =
-      KvPool::bytes(named_model(model_), Blocks{1}, options.engine.block_size, options.kv_dtype);
+      KvPool::bytes(spec, Blocks{1}, options.engine.block_size, options.kv_dtype, groups.layout);
   if (memory && *memory.value >= one * 2 && *memory.value / one <= kMost) return Blocks{*memory.value / one};
   throw UsageError(
       fmt::format("servetwin serve: --kv-memory takes a size such as 512MiB, at least {} for two "
@@ -85,8 +88,10 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
 
 std::string ServedModel::describe(const LiveEngine& engine) {
   const EngineConfig& config = engine.engine();
-  const Bytes memory = KvPool::bytes(engine.model(), config.num_blocks, config.block_size, engine.kv_dtype());
-  const std::int64_t tokens = (config.num_blocks.value - 1) * config.block_size.value;
+  const ModelSpec& model = engine.model();
+  const KvLayout layout = windowed_groups(model, Tokens{model.max_position}).layout;
+  const Bytes memory = KvPool::bytes(model, config.num_blocks, config.block_size, engine.kv_dtype(), layout);
+  const std::int64_t tokens = (config.num_blocks.value - 1) / layout.tables() * config.block_size.value;
   return fmt::format(
       "{}: {} parameters; KV cache {} blocks of {} tokens in {}, {}: {} tokens; up to {} tokens a "
       "request\n",

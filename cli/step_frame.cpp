@@ -137,8 +137,9 @@ FrameRow FrameWatch::row_of(const StepPlan& plan, const StepRow& row) const {
   shown.context = row.context;
   shown.prompt = state.spec.prompt;
   shown.outputs = Tokens{state.outputs};
-  shown.blocks = Blocks{state.held};
-  shown.shared = shown.blocks - cluster_->at(replica_).state().kv().held_alone(state.owner);
+  const ReplicaCore& replica = cluster_->at(replica_).state();
+  shown.blocks = Blocks{replica.held(state)};
+  shown.shared = shown.blocks - replica.held_alone(state);
   for (const PlanEntry& entry : plan.entries) {
     if (entry.request != row.request) continue;
     if (entry.action == PlanAction::kChunk) shown.phase = RowPhase::kPrompt;

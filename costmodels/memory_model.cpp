@@ -122,16 +122,24 @@ class Account {
 KvMemory sized(const MemoryRequest& request) {
   KvMemory memory;
   memory.block_size = request.block_size;
-  memory.per_block =
-      kv_bytes_per_token(*request.model, request.kv_dtype, request.tp) * request.block_size.value;
+  ModelSpec held = *request.model;
+  if (request.layers_per_block > 0) held.layers = request.layers_per_block;
+  const Bytes elements = kv_bytes_per_token(held, request.kv_dtype, request.tp);
+  memory.per_block = request.token_in_block.value_or(elements) * request.block_size.value;
   return memory;
 }
 
-void count_blocks(KvMemory& memory) {
+void count_blocks(const MemoryRequest& request, KvMemory& memory) {
+  const std::int64_t layers = request.model->layers;
+  const bool is_part = request.layers_per_block > 0 && request.layers_per_block < layers;
+  const std::string part = is_part ? " in " + std::to_string(request.layers_per_block) + " of " +
+                                         std::to_string(layers) + " layers"
+                                   : "";
   memory.num_blocks = Blocks{memory.cache / memory.per_block};
   memory.derivation.push_back({"block", memory.per_block,
-                               std::to_string(memory.block_size.value) + " tokens; the cache holds " +
-                                   format_grouped(memory.num_blocks.value) + ", the null block included"});
+                               std::to_string(memory.block_size.value) + " tokens" + part +
+                                   "; the cache holds " + format_grouped(memory.num_blocks.value) +
+                                   ", the null block included"});
 }
 
 }  // namespace
@@ -139,7 +147,7 @@ void count_blocks(KvMemory& memory) {
 KvMemory kv_memory(const MemoryRequest& request) {
   KvMemory memory = sized(request);
   Account(request, memory).fill();
-  count_blocks(memory);
+  count_blocks(request, memory);
   return memory;
 }
 
@@ -147,7 +155,7 @@ KvMemory kv_memory_of(Bytes cache, const MemoryRequest& request) {
   KvMemory memory = sized(request);
   memory.cache = cache;
   memory.derivation.push_back({"kv_cache", cache, "as stated"});
-  count_blocks(memory);
+  count_blocks(request, memory);
   return memory;
 }
 

@@ -50,6 +50,9 @@ struct MemoryRequest {
   DType dtype = DType::kBF16;     // weights
   DType kv_dtype = DType::kBF16;  // cache
   Tokens block_size{16};
+  std::int64_t layers_per_block = 0;  // 0: all of them
+  // Of a token in a block on one device, with its scales; none: elements of kv_dtype alone.
+  std::optional<Bytes> token_in_block;
   Tokens max_batched_tokens{};  // a step's peak, for the activation estimate
   std::int64_t max_sequences = 0;
   MemoryOptions options;

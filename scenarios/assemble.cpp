@@ -92,6 +92,7 @@ EngineConfig engine_config(const Scenario& scenario) {
   EngineConfig config = scenario.spec().engine.config;
   config.max_model_len = scenario.max_model_len();
   config.num_blocks = scenario.num_blocks();
+  config.kv_groups = scenario.kv_groups.retention;
   config.in_flight = scenario.spec().engine.in_flight;
   config.hash_seed = static_cast<std::uint64_t>(scenario.spec().seed);
   return config;
@@ -114,8 +115,8 @@ void check_rules(const Scenario& scenario, const RuleContext& context) {
 // Each device of a replica copies its share over its own link to the host.
 double swap_block_ns(const Scenario& scenario) {
   const EngineSpec& engine = scenario.spec().engine;
-  const Bytes token = kv_bytes_per_token(scenario.model, engine.kv_dtype.value_or(DType::kBF16),
-                                         static_cast<int>(scenario.spec().layout.tp));
+  const Bytes token = kv_token_bytes(scenario.model, engine.kv_format(),
+                                     static_cast<int>(scenario.spec().layout.tp), scenario.model.layers);
   const Bytes block = token * engine.config.block_size.value;
   return static_cast<double>(block.value) / scenario.device.host_link.value * 1e9;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/data_files.h"
+#include "engine/models/kv_format.h"
 #include "scenarios/yaml_loader.h"
 
 namespace servetwin {
@@ -60,7 +61,10 @@ MemoryRequest memory_request(const Scenario& scenario) {
   request.device_memory = scenario.device.memory;
   request.tp = static_cast<int>(scenario.spec().layout.tp);
   request.dtype = engine.dtype.value_or(scenario.model.dtype);
-  request.kv_dtype = engine.kv_dtype.value_or(request.kv_dtype);
+  request.kv_dtype = engine.kv_format().dtype;
+  request.layers_per_block = scenario.kv_groups.layout.layers_per_block;
+  request.token_in_block =
+      kv_token_bytes(scenario.model, engine.kv_format(), request.tp, request.layers_per_block);
   request.block_size = engine.config.block_size;
   request.max_batched_tokens = engine.config.max_num_batched_tokens;
   request.max_sequences = engine.config.max_num_seqs;

@@ -13,8 +13,10 @@
 #include "engine/metrics/prometheus_text.h"
 #include "engine/metrics/slo.h"
 #include "engine/models/computable.h"
+#include "engine/serving/kv_windows.h"
 #include "engine/serving/preset.h"
 #include "kernels/thread_place.h"
+#include "scenarios/kv_groups.h"
 #include "scenarios/model_source.h"
 #include "scenarios/stand_in_text.h"
 
@@ -31,11 +33,24 @@ ModelSpec servable_model(const std::string& name) {
   throw ConfigError(Problem{kCodeBadValue, {}, "", name + ": " + reason, kComputedFamilies});
 }
 
-// The null block holds no tokens.
+// Tokens of the longest request that the pool alone can hold; the null block holds none.
+std::int64_t longest_in(const EngineConfig& engine, std::int64_t most) {
+  if (engine.kv_groups.empty()) return (engine.num_blocks.value - 1) * engine.block_size.value;
+  std::int64_t entries = 0;
+  while (entries * engine.block_size.value < most &&
+         KvWindows::most(engine, Blocks{entries + 1}) < engine.num_blocks) {
+    ++entries;
+  }
+  return entries * engine.block_size.value;
+}
+
+KvGroups groups_of(const ModelSpec& spec) { return windowed_groups(spec, Tokens{spec.max_position}); }
+
 LiveEngineOptions completed_for(const ModelSpec& spec, LiveEngineOptions options) {
   EngineConfig& engine = options.engine;
   CHECK_INVARIANT(engine.num_blocks > Blocks{1}, engine.num_blocks);
-  const std::int64_t room = (engine.num_blocks.value - 1) * engine.block_size.value;
+  engine.kv_groups = groups_of(spec).retention;
+  const std::int64_t room = longest_in(engine, spec.max_position);
   const std::int64_t most = std::min(spec.max_position, room);
   if (engine.max_model_len.value == 0) engine.max_model_len = Tokens{most};
   if (engine.max_model_len.value > most) {
@@ -125,8 +140,9 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
       ClusterConfig{{engine}, 0}, [] { return make_rules(RuleNames{}); },
       Registry<Router>::instance().make("round_robin", ConfigNode{}), std::move(observers));
   std::vector<std::unique_ptr<ModelRunner>> runners;
-  const RunnerOptions sizes{engine.block_size, engine.num_blocks,  engine.max_model_len, options_.threads,
-                            options_.kv_dtype, engine.host_blocks, options_.cpus};
+  RunnerOptions sizes{engine.block_size, engine.num_blocks,  engine.max_model_len, options_.threads,
+                      options_.kv_dtype, engine.host_blocks, options_.cpus};
+  sizes.kv_layout = groups_of(spec_).layout;
   runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;

@@ -37,6 +37,12 @@ class LiveCheck {
       add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
           kKvDtypeNames);
     }
+    if (spec.engine.kv_scales.value_or(KvScales::kTokenHead) != KvScales::kTokenHead)
+      add("spec.engine.kv_scales", "each vector of a live cache has its own scale", "token_head");
+    if (spec.engine.streaming.window.value > 0) {
+      add("spec.engine.streaming", "a live cache does not turn its keys again as the window rolls",
+          "leave it out; servetwin run simulates it");
+    }
     if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
     if (spec.front_end.takes_time()) {
       add("spec.front_end", "times of a front end are simulated, and a live run takes its own",
@@ -68,7 +74,8 @@ class LiveCheck {
   Bytes needed() const {
     const EngineConfig& engine = scenario_.spec().engine.config;
     const Blocks all = scenario_.num_blocks() + engine.host_blocks;
-    const Bytes blocks = KvPool::bytes(scenario_.model, all, engine.block_size, kv_dtype(scenario_));
+    const Bytes blocks = KvPool::bytes(scenario_.model, all, engine.block_size, kv_dtype(scenario_),
+                                       scenario_.kv_groups.layout);
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
@@ -86,6 +93,12 @@ void check_live(const Scenario& scenario) {
 LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
     : scenario_(scenario), options_(std::move(options)) {
   check_live(scenario);
+  if (!options_.kv_cache && !scenario.kv_groups.retention.empty()) {
+    throw ConfigError(Problem{kNotLive, SourcePlace{scenario.source, 0, 0}, "spec.engine.sliding_window",
+                              "without a KV cache each step computes whole sequences, and windows give parts "
+                              "of them back",
+                              "write keep_all"});
+  }
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
   weights_ = named_weights(scenario.spec().model, scenario.model, seed);
 }
@@ -114,6 +127,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   sizes.kv_dtype = kv_dtype(scenario_);
   sizes.host_blocks = engine.host_blocks;
   sizes.kv_cache = options_.kv_cache;
+  sizes.kv_layout = scenario_.kv_groups.layout;
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
     if (!options_.cpus.empty()) {

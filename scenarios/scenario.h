@@ -13,6 +13,7 @@
 #include "engine/base/config_node.h"
 #include "engine/models/spec.h"
 #include "engine/workload/workload_spec.h"
+#include "scenarios/kv_groups.h"
 #include "scenarios/scenario_spec.h"
 
 namespace servetwin {
@@ -30,6 +31,7 @@ struct Scenario {
   DeviceSpec device;
   std::optional<EngineSet> engine_set;       // that the cost model names
   std::optional<OperatorProfile> operators;  // of the device, where the cost model uses it
+  KvGroups kv_groups;                        // what the model's layers keep
   std::optional<KvMemory> memory;            // where the capacity is given as a memory_fraction
   ConfigNode resolved;                       // every value with its origin, defaults filled in
   std::string source;                        // the file it was read from

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "costmodels/memory_model.h"
-#include "engine/base/dtype.h"
 #include "engine/base/params.h"
 #include "engine/base/time.h"
 #include "engine/base/units.h"
-#include "engine/serving/config.h"
-#include "engine/serving/preset.h"
 #include "engine/workload/slo_spec.h"
+#include "scenarios/engine_spec.h"
 
 namespace servetwin {
 
@@ -35,35 +32,6 @@ struct MetadataSpec {
 struct LayoutSpec {
   std::int64_t tp = 1;
   std::int64_t pp = 1;
-
-  template <class Visitor>
-  void fields(Visitor& v);
-};
-
-struct InFlightSpec : InFlight {
-  template <class Visitor>
-  void fields(Visitor& v);
-};
-
-// The memory model's options; the fraction has a key of its own.
-struct MemorySpec : MemoryOptions {
-  template <class Visitor>
-  void fields(Visitor& v);
-};
-
-// `engine`: one replica's scheduler and KV cache. Defaults are those of vLLM V1.
-struct EngineSpec {
-  std::string preset = "vllm-v1";
-  std::optional<Tokens> max_model_len;
-  std::optional<Blocks> num_blocks;
-  std::optional<double> memory_fraction;
-  MemorySpec memory;
-  std::optional<DType> dtype;
-  std::optional<DType> kv_dtype;
-  InFlightSpec in_flight;
-  RuleNames rules;
-  ConfigNode rule_parameters;
-  EngineConfig config;  // the rest of the keys; what stands above is put into it when the run is put together
 
   template <class Visitor>
   void fields(Visitor& v);

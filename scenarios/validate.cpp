@@ -8,9 +8,11 @@
 #include "costmodels/cost_model.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
+#include "engine/serving/kv_windows.h"
 #include "engine/serving/preset.h"
 #include "engine/serving/router.h"
 #include "engine/serving/rules.h"
+#include "scenarios/assemble.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/devices.h"
 #include "scenarios/model_source.h"
@@ -47,6 +49,7 @@ class Validator {
     if (has_device && !scenario_.device.operators.empty() && names_cost_model("hybrid"))
       collect("spec.device", [&] { scenario_.operators = find_operators(scenario_.device.operators); });
     if (has_model) check_model();
+    if (has_model && problems_.empty()) plan_kv_groups();
     if (has_model && has_device && problems_.empty()) plan_memory();
   }
 
@@ -109,6 +112,10 @@ class Validator {
     const auto& sizes = spec_.engine.config.graph_sizes;
     if (!std::is_sorted(sizes.begin(), sizes.end())) {
       add("CFG202", "spec.engine.graph_sizes", "not in ascending order", "sort them");
+    }
+    if (spec_.engine.kv_scales && !is_scaled(spec_.engine.kv_format().dtype)) {
+      add("CFG202", "spec.engine.kv_scales", "only an 8-bit KV cache has scales",
+          "write kv_dtype: f8e4m3 or i8, or leave it out");
     }
     if (spec_.engine.in_flight.depth == 1 && spec_.engine.in_flight.speculate_outputs) {
       add("CFG202", "spec.engine.in_flight.depth",
@@ -295,10 +302,49 @@ class Validator {
     }
   }
 
+  void plan_kv_groups() {
+    const EngineSpec& engine = spec_.engine;
+    const bool streams = engine.streaming.window.value > 0;
+    const std::string path = streams ? "spec.engine.streaming" : "spec.engine.sliding_window";
+    if (streams && scenario_.model.sliding_window)
+      return add("CFG202", path, "layers of " + scenario_.model.name + " have a window of their own",
+                 "leave it out");
+    if (!streams && engine.streaming.sink.value > 0)
+      return add("CFG202", "spec.engine.streaming", "sinks need a window to be kept besides",
+                 "give streaming.window, or sink: 0");
+    if (streams) scenario_.model.sliding_window = engine.streaming.window.value;
+    scenario_.kv_groups = whole_groups(scenario_.model);
+    KvGroups windowed = windowed_groups(scenario_.model, *engine.max_model_len);
+    const bool asked = streams || engine.sliding_window == SlidingWindow::kModel;
+    const std::string reason = why_all_kept(engine);
+    if (asked && !windowed.retention.empty() && !reason.empty())
+      return add("CFG202", path, reason,
+                 streams ? "leave it out, or use the rules of preset vllm-v1"
+                         : "write keep_all, or use the rules of preset vllm-v1");
+    const auto* preset = Registry<Preset>::instance().find(engine.preset);
+    const bool usual = !engine.sliding_window && reason.empty() && preset != nullptr &&
+                       preset->make(ConfigNode{}, {})->passes_windows();
+    if (!asked && !usual) return;
+    for (KvRetention& group : windowed.retention) group.sink = engine.streaming.sink;
+    scenario_.kv_groups = std::move(windowed);
+  }
+
+  // Where layers give back what they do not see, length and pool are no longer in proportion.
+  void check_length_in_blocks() {
+    const EngineConfig config = engine_config(scenario_);
+    const Blocks needed = KvWindows::most(config, blocks_for(config.max_model_len, config.block_size));
+    if (needed < config.num_blocks) return;
+    add("CFG202", "spec.engine.max_model_len",
+        "a request of " + number(config.max_model_len.value) + " tokens takes " + number(needed.value) +
+            " KV blocks, and there are " + number(config.num_blocks.value - 1),
+        "lower it, or raise memory_fraction");
+  }
+
   void plan_memory() {
     if (!spec_.engine.memory_fraction) return;
     collect("spec.engine.memory_fraction", [&] {
       scenario_.memory = kv_memory(memory_request(scenario_));
+      if (!scenario_.kv_groups.retention.empty()) return check_length_in_blocks();
       if (auto problem = length_problem(*scenario_.memory, scenario_.max_model_len())) {
         throw ConfigError(std::move(*problem));
       }

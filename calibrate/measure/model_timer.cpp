@@ -89,13 +89,14 @@ void ModelTimer::add_row(StepBatch& batch, std::size_t index, const PlannedRow& 
   const std::vector<std::int32_t>& table = tables_[index];
   if (batch.cu_seqlens.empty()) batch.cu_seqlens.push_back(0);
   batch.rows.push_back({request_of(index), Tokens{row.tokens}, Tokens{row.context}, row.sampled});
-  batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
-  batch.block_tables.insert(batch.block_tables.end(), table.begin(), table.end());
+  batch.table_starts.push_back(static_cast<std::int64_t>(batch.groups.front().block_tables.size()));
+  batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), table.begin(),
+                                           table.end());
   batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
   batch.seq_lens.push_back(static_cast<std::int32_t>(row.context + row.tokens));
   for (std::int64_t p = row.context; p < row.context + row.tokens; ++p) {
     const auto entry = static_cast<std::size_t>(p / block_size_);
-    batch.slots.push_back(table[entry] * block_size_ + p % block_size_);
+    batch.groups.front().slots.push_back(table[entry] * block_size_ + p % block_size_);
   }
 }
 

@@ -12,11 +12,11 @@ void AttentionPart::run(const LayerWeights& weights,
                         std::vector<float>& hidden) {
   project(weights, step, hidden);
   turn(layer, step);
-  store_keys_values(cache, keys_.data(), values_.data(), step.batch.slots.data(), step.tokens());
+  store_keys_values(cache, keys_.data(), values_.data(), step.blocks().slots.data(), step.tokens());
   const AttentionOptions options{spec_.heads, static_cast<float>(spec_.attention_scale),
                                  static_cast<float>(spec_.attention_soft_cap), layer.window};
   attended_.resize(queries_.size());
-  paged_attention(cache, ragged_rows(step.batch), options, queries_.data(), attended_.data(), step.team);
+  paged_attention(cache, ragged_rows(step), options, queries_.data(), attended_.data(), step.team);
   matmul(product(weights.output, step.tokens(), hidden), step.tokens(), attended_.data(), step.team);
 }
 

@@ -5,11 +5,22 @@
 #include <span>
 
 #include "engine/base/check.h"
+#include "engine/models/kv_format.h"
 
 namespace servetwin {
 
-KvPool::KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype)
-    : layers_(spec.layers),
+namespace {
+
+KvLayout filled(const ModelSpec& spec, const KvLayout& layout) {
+  return layout.groups.empty() ? whole_kv_layout(spec) : layout;
+}
+
+}  // namespace
+
+KvPool::KvPool(
+    const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout)
+    : places_(static_cast<std::size_t>(spec.layers)),
+      layers_(filled(spec, layout).layers_per_block),
       kv_heads_(spec.is_mla() ? 1 : spec.kv_heads),
       head_dim_(spec.is_mla() ? spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim : spec.head_dim),
       block_size_(block_size.value),
@@ -17,7 +28,13 @@ KvPool::KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DTyp
       per_layer_(slots_ * kv_heads_),
       dtype_(dtype) {
   CHECK_INVARIANT(is_kv_dtype(dtype), name_of(dtype));
-  const std::int64_t vectors = spec.layers * per_layer_;
+  const std::vector<KvLayerGroup> groups = filled(spec, layout).groups;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    std::int64_t place = 0;
+    for (const std::int64_t layer : groups[group].layers)
+      places_[static_cast<std::size_t>(layer)] = {group, place++};
+  }
+  const std::int64_t vectors = layers_ * per_layer_;
   keys_.resize(static_cast<std::size_t>(bytes_of(dtype, vectors * head_dim_).value));
   if (!spec.is_mla()) values_.resize(keys_.size());
   if (!has_scales(dtype)) return;
@@ -26,7 +43,7 @@ KvPool::KvPool(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DTyp
 }
 
 PagedCache KvPool::layer(std::int64_t index) {
-  const std::int64_t first = index * per_layer_;
+  const std::int64_t first = places_[static_cast<std::size_t>(index)].layer * per_layer_;
   const std::int64_t at = bytes_of(dtype_, first * head_dim_).value;
   PagedCache cache{keys_.data() + at, keys_.data() + at, block_size_, kv_heads_, head_dim_, dtype_};
   if (!values_.empty()) cache.values = values_.data() + at;
@@ -74,10 +91,11 @@ void KvPool::write_block(std::int32_t id, const std::byte* from) {
   });
 }
 
-Bytes KvPool::bytes(const ModelSpec& spec, Blocks num_blocks, Tokens block_size, DType dtype) {
-  const std::int64_t vectors = spec.layers * (spec.is_mla() ? 1 : 2 * spec.kv_heads);
-  const Bytes scales{has_scales(dtype) ? vectors * static_cast<std::int64_t>(sizeof(float)) : 0};
-  return (kv_bytes_per_token(spec, dtype) + scales) * (num_blocks.value * block_size.value);
+Bytes KvPool::bytes(
+    const ModelSpec& model, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout) {
+  const KvFormat format{dtype, KvScales::kTokenHead};
+  return kv_token_bytes(model, format, 1, filled(model, layout).layers_per_block) *
+         (num_blocks.value * block_size.value);
 }
 
 }  // namespace servetwin

@@ -52,7 +52,7 @@ void LatentAttentionPart::run(const LayerWeights& weights,
                               std::vector<float>& hidden) {
   make_queries(weights, step, hidden);
   make_latents(weights.latent, step, hidden);
-  store_keys_values(cache, latents_.data(), latents_.data(), step.batch.slots.data(), step.tokens());
+  store_keys_values(cache, latents_.data(), latents_.data(), step.blocks().slots.data(), step.tokens());
   absorb(weights.latent, step);
   AttentionOptions options;
   options.heads = spec_.heads;
@@ -60,7 +60,7 @@ void LatentAttentionPart::run(const LayerWeights& weights,
                                             : 1.0F / std::sqrt(static_cast<float>(query_dim_));
   options.value_dim = spec_.mla.kv_lora_rank;
   attended_.resize(elements(step.tokens(), spec_.heads * spec_.mla.kv_lora_rank));
-  paged_attention(cache, ragged_rows(step.batch), options, absorbed_.data(), attended_.data(), step.team);
+  paged_attention(cache, ragged_rows(step), options, absorbed_.data(), attended_.data(), step.team);
   make_values(weights.latent, step);
   matmul(product(weights.output, step.tokens(), hidden), step.tokens(), values_.data(), step.team);
 }

@@ -18,7 +18,7 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
       kv_cache_(options.kv_cache),
       formula_(spec, weights),
       model_(spec, weights, options.max_model_len, options.threads, options.cpus),
-      cache_(spec, options.num_blocks, options.block_size, options.kv_dtype),
+      cache_(spec, options.num_blocks, options.block_size, options.kv_dtype, options.kv_layout),
       host_(options.host_blocks),
       text_(text),
       sink_(std::move(sink)),
@@ -82,12 +82,15 @@ void ModelRunner::swap_in(const BlockCopy& blocks) {
 // A prefix hit is believed by the core because hashes are equal; here the tokens themselves are compared.
 void ModelRunner::check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const {
   const std::int64_t size = cache_.block_size();
-  for (std::int64_t position = 0; position < batch.rows[row].context.value; ++position) {
-    const auto entry = static_cast<std::size_t>(batch.table_starts[row] + position / size);
-    const std::int64_t slot = batch.block_tables[entry] * size + position % size;
-    const TokenId cached = cached_tokens_[static_cast<std::size_t>(slot)];
-    CHECK_INVARIANT(cached == sequence.tokens[static_cast<std::size_t>(position)],
-                    raw(batch.rows[row].request), position, cached);
+  for (const GroupBlocks& group : batch.groups) {
+    for (std::int64_t position = 0; position < batch.rows[row].context.value; ++position) {
+      const auto entry = static_cast<std::size_t>(batch.table_starts[row] + position / size);
+      if (group.block_tables[entry] == 0) continue;
+      const std::int64_t slot = group.block_tables[entry] * size + position % size;
+      const TokenId cached = cached_tokens_[static_cast<std::size_t>(slot)];
+      CHECK_INVARIANT(cached == sequence.tokens[static_cast<std::size_t>(position)],
+                      raw(batch.rows[row].request), position, cached);
+    }
   }
 }
 
@@ -100,8 +103,9 @@ void ModelRunner::gather(const StepBatch& batch) {
     const auto first = sequence.tokens.begin();
     inputs_.insert(inputs_.end(), first + row.context.value, first + static_cast<std::ptrdiff_t>(end));
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    cached_tokens_[static_cast<std::size_t>(batch.slots[i])] = inputs_[i];
+  for (const GroupBlocks& group : batch.groups) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      cached_tokens_[static_cast<std::size_t>(group.slots[i])] = inputs_[i];
   }
 }
 

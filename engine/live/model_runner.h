@@ -48,6 +48,7 @@ struct RunnerOptions {
   Blocks host_blocks{};     // for those swapped out
   std::vector<int> cpus{};  // a core for each thread, that of run() first; empty: nothing is pinned
   bool kv_cache = true;     // false: every step computes whole sequences, to show what the cache saves
+  KvLayout kv_layout{};     // which layers share block tables; no groups: all of them
 };
 
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's

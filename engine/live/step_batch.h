@@ -18,6 +18,12 @@ struct BlockCopy {
   std::vector<std::int32_t> ids;  // in the pool
 };
 
+// What a step's rows and tokens are in the blocks of one KV group.
+struct GroupBlocks {
+  std::vector<std::int32_t> block_tables;  // of all rows, one after the other; 0 where a row does without
+  std::vector<std::int64_t> slots;         // tokens: block · block_size + offset
+};
+
 struct StepBatch {
   StepId step{0};
   std::vector<BlockCopy> swap_outs;        // done first
@@ -26,9 +32,8 @@ struct StepBatch {
   std::vector<StepRow> rows;               // in running order
   std::vector<std::int32_t> cu_seqlens;    // rows + 1: where each row's tokens begin
   std::vector<std::int32_t> seq_lens;      // keys of each row after the step
-  std::vector<std::int32_t> block_tables;  // of all rows, one after the other
-  std::vector<std::int64_t> table_starts;  // rows: where each row's table begins
-  std::vector<std::int64_t> slots;         // tokens: block · block_size + offset
+  std::vector<std::int64_t> table_starts;  // rows: where each row's table begins, in every group
+  std::vector<GroupBlocks> groups{1};      // by KV group
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows.size()); }
   std::int64_t num_tokens() const { return cu_seqlens.back(); }

@@ -16,12 +16,15 @@ struct StepContext {
   const StepBatch& batch;
   const std::vector<std::int32_t>& positions;  // of each token in its sequence
   ThreadTeam& team;
+  std::size_t group = 0;  // KV group of the layer that is computed
 
+  const GroupBlocks& blocks() const { return batch.groups[group]; }
   std::int64_t tokens() const { return batch.num_tokens(); }
 };
 
-inline RaggedRows ragged_rows(const StepBatch& batch) {
-  return {batch.num_rows(), batch.cu_seqlens.data(), batch.seq_lens.data(), batch.block_tables.data(),
+inline RaggedRows ragged_rows(const StepContext& step) {
+  const StepBatch& batch = step.batch;
+  return {batch.num_rows(), batch.cu_seqlens.data(), batch.seq_lens.data(), step.blocks().block_tables.data(),
           batch.table_starts.data()};
 }
 

@@ -29,8 +29,11 @@ const float* TransformerModel::forward(const StepBatch& batch,
                                        const std::vector<TokenId>& tokens,
                                        KvPool& cache) {
   start(batch, tokens);
-  const StepContext step{batch, positions_, team_};
-  for (std::int64_t index = 0; index < spec_.layers; ++index) run_layer(index, step, cache.layer(index));
+  StepContext step{batch, positions_, team_};
+  for (std::int64_t index = 0; index < spec_.layers; ++index) {
+    step.group = cache.group_of(index);
+    run_layer(index, step, cache.layer(index));
+  }
   add_and_normalise(weights_.final_norm);
   return logits(batch);
 }

@@ -111,7 +111,9 @@ std::int64_t StepBuilder::look_up(RequestState& state) {
   if (!r_.config.prefix_caching) return 0;
   if (state.runs.empty()) content_runs(state.spec, r_.config.block_size, r_.config.hash_seed, state.runs);
   const std::int64_t size = r_.config.block_size.value;
-  r_.kv().lookup(state.runs, static_cast<std::int32_t>((state.known() - 1) / size), hits_);
+  const auto most = static_cast<std::int32_t>((state.known() - 1) / size);
+  if (r_.windows.any()) return r_.windows.look_up(r_.kv(), state.runs, most) * size;
+  r_.kv().lookup(state.runs, most, hits_);
   return hits_.empty() ? 0 : hits_.back().end * size;
 }
 
@@ -125,22 +127,27 @@ std::optional<HeldReason> StepBuilder::refuse(const RequestState& state,
                                               std::int64_t hit,
                                               std::int64_t end) const {
   const Tokens size = r_.config.block_size;
-  const Blocks from_free{r_.kv().free_blocks_in(hits_)};
-  const Blocks known_hits = Blocks{hit / size.value} - from_free;
+  const bool windowed = r_.windows.any();
+  const Blocks known_hits = windowed ? Blocks{0} : Blocks{hit / size.value - r_.kv().free_blocks_in(hits_)};
+  const auto need = [&](std::int64_t tokens, bool at_once) {
+    const Blocks entries = blocks_for(Tokens{tokens}, size);
+    if (!windowed) return entries - known_hits;
+    return Blocks{r_.windows.need(r_.kv(), hit / size.value, entries.value, at_once)};
+  };
   AdmissionView view;
   view.free = r_.kv().free();
   view.usable = r_.kv().usable();
   view.running = r_.num_running();
-  view.need_chunk = blocks_for(Tokens{end}, size) - known_hits;
-  view.need_sequence = blocks_for(Tokens{state.known()}, size) - known_hits;
-  view.need_completion = blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, size) - known_hits;
+  view.need_chunk = need(end, false);
+  view.need_sequence = need(state.known(), true);
+  view.need_completion = need(state.spec.prompt.value + state.limit - 1, true);
   view.promised = Blocks{r_.completion_sum - r_.held_sum};
   view.request = &state.spec;
   view.now = r_.plan.time;
   view.promised_now = Blocks{promised_now_};
   view.pressure = pressure_;
   view.pressure.decodes = decode_steps() - pressure_at_;
-  if (blocks_for(Tokens{state.known()}, size) > view.usable)
+  if (r_.most_blocks(Tokens{state.known()}) > view.usable)
     return HeldReason::kKvGate;  // it grew past the pool
   const std::optional<HeldReason> refusal = r_.rules.admission->refuse(view, r_.config);
   if (refusal.has_value()) return refusal;
@@ -154,10 +161,10 @@ void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   record_growth(r_.words, r_.kv());
   const std::int64_t size = r_.config.block_size.value;
   state.own_first = state.held = state.published = hit / size;
-  state.owner = r_.kv().open_owner(state.spec.id, state.lives, hits_);
-  r_.held_sum += state.held;
-  const Blocks completion =
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size);
+  state.owner = r_.windows.any() ? r_.windows.open(r_.kv(), state.spec.id, state.lives, state.held)
+                                 : r_.kv().open_owner(state.spec.id, state.lives, hits_);
+  r_.held_sum += r_.held(state);
+  const Blocks completion = r_.completion(state);
   r_.completion_sum += completion.value;
   note_admission(state, hit);
   const std::int64_t context = entry_context(state, hit);
@@ -172,7 +179,7 @@ void StepBuilder::admit(Slot slot, std::int64_t hit, std::int64_t chunk) {
   add_row(slot, state, chunk, false);
   longest_ = std::max(longest_, Tokens{chunk});
   ++r_.plan.shape.new_sequences;
-  promised_now_ += completion.value - state.held;
+  promised_now_ += completion.value - r_.held(state);
   r_.running.push_back(slot);
   for (RuleListener* listener : r_.listeners)
     listener->on_admitted(state.spec, Tokens{hit}, state.lives > 1, r_.plan.time);
@@ -223,7 +230,12 @@ void StepBuilder::publish(RequestState& state) {
   for (const ContentRun& run : state.runs) {
     if (run.first >= full) break;
     const std::int32_t first = std::max(run.first, published);
-    r_.kv().publish(state.owner, run, first, std::min(run.end, full));
+    const std::int32_t end = std::min(run.end, full);
+    if (r_.windows.any()) {
+      r_.windows.publish(r_.kv(), state.owner, run, first, end);
+    } else {
+      r_.kv().publish(state.owner, run, first, end);
+    }
   }
   state.published = full;
 }

@@ -255,10 +255,10 @@ std::vector<StalledRequest> Cluster::stalled(std::size_t most) const {
     entry.replica = state.replica;
     entry.running = state.phase == Phase::kRunning;
     if (entry.replica != kNoReplica) {
-      const Tokens size = configs_[raw(entry.replica)].block_size;
-      entry.free = at(entry.replica).state().kv().free();
-      entry.holds = Blocks{state.held};
-      entry.needs = blocks_for(Tokens{state.known()}, size) - entry.holds;
+      const ReplicaCore& core = at(entry.replica).state();
+      entry.free = core.kv().free();
+      if (entry.running) entry.holds = Blocks{core.held(state)};
+      entry.needs = core.most_blocks(Tokens{state.known()}) - entry.holds;
     }
     if (state.waits_for != WaitsFor::kNothing) {
       entry.why = "waits for the backend";

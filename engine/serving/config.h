@@ -17,6 +17,12 @@ struct InFlight {
   bool speculate_outputs = false;
 };
 
+// What a group of layers keeps of a sequence's KV.
+struct KvRetention {
+  Tokens window{0};  // tokens that a query sees, its own with them; 0: all, and all are kept
+  Tokens sink{0};    // first tokens of the sequence, kept behind any window
+};
+
 struct EngineConfig {
   Tokens max_num_batched_tokens{2048};  // token budget of a step
   std::int64_t max_num_seqs = 256;      // running requests at most
@@ -24,6 +30,8 @@ struct EngineConfig {
   Tokens block_size{16};
   Blocks num_blocks{};    // the pool, with the null block (vLLM's num_gpu_blocks); required
   Blocks host_blocks{0};  // KV blocks in host memory, for those swapped out
+  // Groups of layers with block tables of their own in the one pool; empty: one that keeps all.
+  std::vector<KvRetention> kv_groups;
   bool prefix_caching = true;
   bool chunked_prefill = true;
   Tokens long_prefill_token_threshold{0};  // longest chunk of one request, 0: no limit

@@ -31,7 +31,8 @@ OwnerSlot KvGroup::open_owner(RequestId request, std::uint32_t life, const std::
   owner.life = life;
   owner.head = owner.tail = kNone;
   owner.open = true;
-  owner.next_index = hits.empty() ? 0 : hits.back().end;
+  owner.next_index = owner.own_first = hits.empty() ? 0 : hits.back().end;
+  owner.gap_first = owner.gap_end = 0;
   owner.hits = hits;
   return slot;
 }
@@ -222,10 +223,70 @@ void KvGroup::release(OwnerSlot slot) {
   Owner& owner = owners_[slot];
   CHECK_INVARIANT(owner.open, slot);
   owner.open = false;
-  if (owner.head != kNone) let_go({slot, pieces_[owner.head].first, owner.next_index});
+  if (owner.gap_end > 0) {
+    let_go_own_around_gap(slot);
+  } else if (owner.head != kNone) {
+    let_go({slot, pieces_[owner.head].first, owner.next_index});
+  }
   for (auto extent = owner.hits.rbegin(); extent != owner.hits.rend(); ++extent) let_go(*extent);
   owner.hits.clear();
   release_owner_if_empty(slot);
+}
+
+// What comes behind the gap first, then what lies before it.
+void KvGroup::let_go_own_around_gap(OwnerSlot slot) {
+  const Owner& owner = owners_[slot];
+  const std::int32_t behind = std::max(owner.own_first, owner.gap_end);
+  const std::int32_t before = std::min(owner.next_index, owner.gap_first);
+  if (behind < owner.next_index) let_go({slot, behind, owner.next_index});
+  if (owner.own_first < before) let_go({slot, owner.own_first, before});
+}
+
+void KvGroup::begin_without(OwnerSlot slot, std::int32_t first, std::int32_t end) {
+  Owner& owner = owners_[slot];
+  CHECK_INVARIANT(owner.open && first < end && end <= owner.next_index, slot, first, end);
+  owner.gap_first = first;
+  owner.gap_end = end;
+}
+
+// A piece begins at that block.
+void KvGroup::cut(OwnerSlot slot, std::int32_t at) {
+  const std::uint32_t index = piece_at(slot, at);
+  if (pieces_[index].first < at) split(index, at);
+}
+
+std::int64_t KvGroup::pass(OwnerSlot slot, std::int32_t first, std::int32_t end) {
+  Owner& owner = owners_[slot];
+  const std::int32_t from = std::max(first, owner.gap_end);
+  if (end <= from) return 0;
+  CHECK_INVARIANT(owner.open && end <= owner.next_index, slot, end, owner.next_index);
+  owner.gap_first = first;
+  owner.gap_end = end;
+  const std::int32_t own_from = std::max(from, owner.own_first);
+  if (own_from < end) {
+    cut(slot, own_from);
+    if (end < owner.next_index) cut(slot, end);
+    let_go({slot, own_from, end});
+  }
+  pass_hits(owner.hits, from, end);
+  return end - from;
+}
+
+// Drops [from, end) of the extents.
+void KvGroup::pass_hits(std::vector<KvExtent>& hits, std::int32_t from, std::int32_t end) {
+  for (std::size_t i = hits.size(); i-- > 0;) {
+    const KvExtent hit = hits[i];
+    const KvExtent passed{hit.owner, std::max(hit.first, from), std::min(hit.end, end)};
+    if (passed.first >= passed.end) continue;
+    cut(hit.owner, passed.first);
+    if (passed.end < hit.end) cut(hit.owner, passed.end);
+    let_go(passed);
+    hits.erase(hits.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto at = hits.begin() + static_cast<std::ptrdiff_t>(i);
+    if (passed.end < hit.end) hits.insert(at, {hit.owner, passed.end, hit.end});
+    if (hit.first < passed.first)
+      hits.insert(hits.begin() + static_cast<std::ptrdiff_t>(i), {hit.owner, hit.first, passed.first});
+  }
 }
 
 // Last block first. Every block of the extent is held, so its pieces are adjacent.

@@ -8,12 +8,11 @@
 #include "engine/base/flat_map.h"
 #include "engine/base/ids.h"
 #include "engine/base/units.h"
-#include "engine/serving/content.h"
-#include "engine/serving/kv_extent.h"
+#include "engine/serving/kv_group_parts.h"
 
 namespace servetwin {
 
-class KvGroup {
+class KvGroup : private KvGroupParts {
  public:
   // `num_blocks` includes the null block, which is never handed out. Invariant: free + used + pinned =
   // num_blocks - 1.
@@ -45,6 +44,22 @@ class KvGroup {
   void publish(OwnerSlot owner, const ContentRun& run, std::int32_t first, std::int32_t end);
   // Lets go of a sequence's blocks, last block first: the owner's own, then its hits.
   void release(OwnerSlot owner);
+  // From now on an open owner does without its blocks [first, end), wherever they come from: lets go of those
+  // that it holds, last block first. `first` is the same in every call, `end` does not fall. Returns how many
+  // they were.
+  std::int64_t pass(OwnerSlot owner, std::int32_t first, std::int32_t end);
+  // Before its first block: it begins without [first, end).
+  void begin_without(OwnerSlot owner, std::int32_t first, std::int32_t end);
+  // What an open owner does without; empty as a rule.
+  KvExtent gap(OwnerSlot owner) const { return {owner, owners_[owner].gap_first, owners_[owner].gap_end}; }
+  // Entries of an open owner's table that are blocks.
+  std::int64_t length(OwnerSlot owner) const {
+    return owners_[owner].next_index - (owners_[owner].gap_end - owners_[owner].gap_first);
+  }
+  // All cached blocks of the runs below `max_blocks`, in order, with whatever gaps there are.
+  void find_all(const std::vector<ContentRun>& runs,
+                std::int32_t max_blocks,
+                std::vector<KvExtent>& found) const;
   // Forgets all cached content. Only when nothing is used; returns whether it did.
   bool reset_cache();
 
@@ -58,46 +73,6 @@ class KvGroup {
   void check_all() const;
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffffU;
-
-  // A maximal range of one owner's blocks with the same fate: held by `refs` sequences, or free in the queue.
-  struct Piece {
-    std::int32_t first = 0;
-    std::int32_t end = 0;
-    std::int32_t refs = 0;
-    OwnerSlot owner = kNoOwner;
-    std::uint32_t prev = kNone;  // in the free queue
-    std::uint32_t next = kNone;
-    std::uint32_t next_piece = kNone;  // of the same owner, ascending
-  };
-  // A range of the owner's blocks that is findable under a node.
-  struct Published {
-    std::uint32_t node = kNone;
-    std::int32_t first = 0;
-    std::int32_t end = 0;
-  };
-  struct Owner {
-    RequestId request = kNoRequest;
-    std::uint32_t life = 0;
-    std::uint32_t head = kNone;  // first piece
-    std::uint32_t tail = kNone;  // last piece
-    bool open = false;           // its sequence still holds and extends it
-    std::int32_t next_index = 0;
-    std::vector<KvExtent> hits;  // while open
-    std::vector<Published> published;
-  };
-  // One copy of part of a run. Of several copies of a block the one published first is found.
-  struct Copy {
-    OwnerSlot owner = kNoOwner;
-    std::int32_t first = 0;
-    std::int32_t end = 0;
-    std::uint64_t order = 0;
-  };
-  struct Node {
-    RunKey key;
-    std::vector<Copy> copies;
-  };
-
   std::int64_t blocks_in(const std::vector<KvExtent>& extents, std::int32_t refs) const;
   std::uint32_t new_piece(OwnerSlot owner, std::int32_t first, std::int32_t end, std::int32_t refs);
   void drop_piece(std::uint32_t piece);
@@ -108,6 +83,9 @@ class KvGroup {
   [[gnu::noinline]] void drop_head();
   void hold(const KvExtent& extent);
   void let_go(const KvExtent& extent);
+  [[gnu::noinline]] void let_go_own_around_gap(OwnerSlot owner);
+  void cut(OwnerSlot owner, std::int32_t at);
+  void pass_hits(std::vector<KvExtent>& hits, std::int32_t from, std::int32_t end);
   void let_go_piece(std::uint32_t piece);
   void note_taken(const Owner& owner, std::int32_t top, std::int32_t count);
   void evict(OwnerSlot owner, std::int32_t first, std::int32_t end);
@@ -115,6 +93,11 @@ class KvGroup {
   void cut_copies(std::uint32_t node, OwnerSlot owner, std::int32_t first, std::int32_t end);
   void release_owner_if_empty(OwnerSlot owner);
   void add_ranges(const Piece& piece, std::vector<KvRange>& ranges) const;
+  std::int32_t add_found(const Node& node,
+                         std::int32_t index,
+                         std::int32_t wanted,
+                         std::vector<KvExtent>& found) const;
+  static std::int32_t next_copy(const Node& node, std::int32_t index);
   std::int32_t found_until(const Node& node, std::int32_t index, OwnerSlot& owner) const;
   std::uint32_t node_for(const RunKey& key);
 

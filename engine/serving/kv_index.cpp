@@ -75,17 +75,52 @@ void KvGroup::lookup(const std::vector<ContentRun>& runs,
     const std::int32_t wanted = std::min(run.end, max_blocks);
     std::int32_t index = run.first;
     while (index < wanted) {
-      OwnerSlot owner = kNoOwner;
-      const std::int32_t until = std::min(found_until(nodes_[*found], index, owner), wanted);
+      const std::int32_t until = add_found(nodes_[*found], index, wanted, hits);
       if (until == index) return;
-      if (!hits.empty() && hits.back().owner == owner && hits.back().end == index) {
-        hits.back().end = until;
-      } else {
-        hits.push_back({owner, index, until});
-      }
       index = until;
     }
   }
+}
+
+// What one copy gives from `index` on; returns where that ends, `index` itself if none gives anything.
+std::int32_t KvGroup::add_found(const Node& node,
+                                std::int32_t index,
+                                std::int32_t wanted,
+                                std::vector<KvExtent>& found) const {
+  OwnerSlot owner = kNoOwner;
+  const std::int32_t until = std::min(found_until(node, index, owner), wanted);
+  if (until == index) return until;
+  if (!found.empty() && found.back().owner == owner && found.back().end == index) {
+    found.back().end = until;
+  } else {
+    found.push_back({owner, index, until});
+  }
+  return until;
+}
+
+void KvGroup::find_all(const std::vector<ContentRun>& runs,
+                       std::int32_t max_blocks,
+                       std::vector<KvExtent>& found) const {
+  found.clear();
+  for (const ContentRun& run : runs) {
+    const std::uint32_t* at = node_of_.find(run.key);
+    if (at == nullptr) continue;
+    const std::int32_t wanted = std::min(run.end, max_blocks);
+    std::int32_t index = run.first;
+    while (index < wanted) {
+      const std::int32_t until = add_found(nodes_[*at], index, wanted, found);
+      index = until == index ? next_copy(nodes_[*at], index) : until;
+    }
+  }
+}
+
+// Where the first copy behind `index` begins.
+std::int32_t KvGroup::next_copy(const Node& node, std::int32_t index) {
+  std::int32_t next = kOpenEnd;
+  for (const Copy& copy : node.copies) {
+    if (copy.first > index) next = std::min(next, copy.first);
+  }
+  return next;
 }
 
 // The owner's blocks [first, end) lose their content.

@@ -38,7 +38,7 @@ std::size_t StepBuilder::pick_victim() {
     const RequestState& state = table_[other];
     views_.push_back({&state.spec, Tokens{state.computed}, Tokens{state.outputs},
                       static_cast<std::int64_t>(state.lives) - 1,
-                      sees_blocks ? r_.kv().held_alone(state.owner) : Blocks{0}});
+                      sees_blocks ? r_.held_alone(state) : Blocks{0}});
   }
   const std::size_t victim = r_.rules.victim->pick(views_);
   CHECK_INVARIANT(victim < r_.running.size(), victim);
@@ -93,11 +93,10 @@ std::size_t StepBuilder::pick_yielding(Slot head, const WaitingView& view) {
     if (!progressed || static_cast<std::int64_t>(state.lives) > r_.rules.yield->most()) continue;
     yielding_.push_back(view_of(state, kRunningPlaces + static_cast<std::int64_t>(i), r_.plan.time));
     yielding_index_.push_back(i);
-    blocks += state.held;
+    blocks += r_.held(state);
   }
   const RequestState& waiting = table_[head];
-  if (yielding_.empty() || blocks_for(Tokens{waiting.known()}, r_.config.block_size).value > blocks)
-    return r_.running.size();
+  if (yielding_.empty() || r_.most_blocks(Tokens{waiting.known()}).value > blocks) return r_.running.size();
   const std::optional<std::size_t> picked = r_.rules.yield->pick(view, yielding_, *r_.rules.waiting_order);
   if (!picked.has_value()) return r_.running.size();
   CHECK_INVARIANT(*picked < yielding_.size(), *picked);
@@ -176,10 +175,7 @@ void StepBuilder::preempt(std::size_t index, RequestId cause) {
   const PlanEntry entry{PlanAction::kPreempt, state.spec.id, lost, Tokens{0}, Tokens{0}, false, false, cause};
   r_.plan.entries.push_back(entry);
   record_entry(r_.words, RecordTag::kPreempt, entry);
-  r_.kv().release(state.owner);
-  r_.held_sum -= state.held;
-  r_.completion_sum -=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, r_.config.block_size).value;
+  r_.release_blocks(state);
   if (state.window_closed) --r_.closed_windows;
   state.owner = kNoOwner;
   state.held = state.published = state.own_first = 0;

@@ -41,6 +41,8 @@ class Preset {
   // Defaults of that engine; sizes without one (num_blocks, max_model_len) stay unset.
   virtual EngineConfig engine() const = 0;
   virtual RuleNames rules() const = 0;
+  // Whether that engine gives back KV which lies behind the windows of a model's layers.
+  virtual bool passes_windows() const { return false; }
 };
 
 // Makes one rule of each kind. `params` holds parameters under the rule's own name and may be empty; the

@@ -32,7 +32,7 @@ Replica::Replica(ReplicaId id,
 
 EndReason Replica::refuses(const RequestSpec& spec, const EngineConfig& config) {
   if (spec.prompt >= config.max_model_len) return EndReason::kPromptTooLong;
-  if (blocks_for(spec.prompt, config.block_size) > config.num_blocks - Blocks{1})
+  if (KvWindows::most(config, blocks_for(spec.prompt, config.block_size)) > config.num_blocks - Blocks{1})
     return EndReason::kNeverFits;
   // A prompt that must go in whole and exceeds the budget would wait at the head for ever.
   const bool whole = !config.chunked_prefill && config.long_prefill_token_threshold.value == 0;
@@ -62,6 +62,11 @@ bool Replica::warm(const RequestSpec& spec) {
   std::vector<KvExtent> hits;
   content_runs(spec, s_.config.block_size, s_.config.hash_seed, runs);
   const auto full = static_cast<std::int32_t>(spec.prompt / s_.config.block_size);
+  if (s_.windows.any()) {
+    s_.windows.serve(s_.kv(), spec.id, kWarmLife, runs, full);
+    s_.kv().clear_taken();
+    return true;
+  }
   s_.kv().lookup(runs, full, hits);
   const std::int32_t hit = hits.empty() ? 0 : hits.back().end;
   const OwnerSlot owner = s_.kv().open_owner(spec.id, kWarmLife, hits);
@@ -104,12 +109,9 @@ void Replica::let_go(Slot slot) {
     s_.running.erase(std::find(s_.running.begin(), s_.running.end(), slot));
   }
   if (state.window_closed) --s_.closed_windows;
-  s_.held_sum -= state.held;
-  s_.completion_sum -=
-      blocks_for(Tokens{state.spec.prompt.value + state.limit - 1}, s_.config.block_size).value;
   // Text generated while parked becomes findable now; nobody else could have asked for it before.
   builder_->publish(state);
-  s_.kv().release(state.owner);
+  s_.release_blocks(state);
 }
 
 void Replica::leave(Slot slot, EndState as) {

@@ -26,8 +26,24 @@ void ReplicaCore::know_rules() {
   }
   changing_order = rules.waiting_order->changing();
   yields = rules.yield != nullptr && rules.yield->may();
+  if (windows.any()) {
+    CHECK_INVARIANT(rules.batch->composition() != Composition::kPrefillAlone);
+    CHECK_INVARIANT(rules.step == nullptr || !rules.step->plain_loop());
+    CHECK_INVARIANT(!rules.batch->whole_sequence_blocks() && config.host_blocks.value == 0);
+    config.plain_loop = true;
+  }
   CHECK_INVARIANT(!yields || rules.batch->composition() != Composition::kPrefillAlone);
   if (yields) config.plain_loop = true;
+}
+
+void ReplicaCore::release_blocks(const RequestState& state) {
+  held_sum -= held(state);
+  completion_sum -= completion(state).value;
+  if (windows.any()) {
+    windows.release(kv(), state.owner);
+  } else {
+    kv().release(state.owner);
+  }
 }
 
 void ReplicaCore::classify(Slot slot) {

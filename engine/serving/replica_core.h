@@ -10,6 +10,7 @@
 #include "engine/serving/config.h"
 #include "engine/serving/decode_pool.h"
 #include "engine/serving/kv_group.h"
+#include "engine/serving/kv_windows.h"
 #include "engine/serving/observer.h"
 #include "engine/serving/plan.h"
 #include "engine/serving/request_table.h"
@@ -37,7 +38,8 @@ struct ReplicaCore {
         rules(std::move(rule_set)),
         table(requests),
         observers(watchers),
-        groups(1, KvGroup(engine.num_blocks)),
+        kv_group(engine.num_blocks),
+        windows(engine),
         waiting(requests, *rules.waiting_order),
         skipped(requests, *rules.waiting_order),
         pool(requests, engine.block_size) {
@@ -47,11 +49,30 @@ struct ReplicaCore {
     know_rules();
   }
 
-  // The pool is a list of groups; models whose layers differ in their KV need will have several.
-  KvGroup& kv() { return groups.front(); }
-  const KvGroup& kv() const { return groups.front(); }
+  // One pool; where layers differ in what they keep, `windows` has their tables in it.
+  KvGroup& kv() { return kv_group; }
+  const KvGroup& kv() const { return kv_group; }
   std::int64_t num_running() const { return static_cast<std::int64_t>(running.size()) + pool.size(); }
   std::int64_t num_waiting() const { return waiting.size() + skipped.size(); }
+  // Blocks that so many tokens take at once at most.
+  Blocks most_blocks(Tokens tokens) const {
+    const Blocks entries = blocks_for(tokens, config.block_size);
+    return windows.any() ? KvWindows::most(config, entries) : entries;
+  }
+  // Blocks in the running request's tables.
+  std::int64_t held(const RequestState& state) const {
+    return windows.any() ? windows.held(kv(), state.owner) : static_cast<std::int64_t>(state.held);
+  }
+  // Of them, those that nobody else holds: what is gained by taking them.
+  Blocks held_alone(const RequestState& state) const {
+    return windows.any() ? Blocks{windows.held_alone(kv(), state.owner)} : kv().held_alone(state.owner);
+  }
+  // Blocks that it takes to its last token, at once at most.
+  Blocks completion(const RequestState& state) const {
+    return most_blocks(Tokens{state.spec.prompt.value + state.limit - 1});
+  }
+  // Its blocks, with what is counted of them, as it leaves the running ones.
+  void release_blocks(const RequestState& state);
   // The request, which was swapped out, has no KV in the host tier any more.
   void leave_host(RequestState& state) {
     host_used -= blocks_for(Tokens{state.lost}, config.block_size);
@@ -73,7 +94,8 @@ struct ReplicaCore {
   bool yields = false;
   std::map<RequestId, std::int64_t> skips;  // how often others entered past one that was refused
 
-  std::vector<KvGroup> groups;
+  KvGroup kv_group;
+  KvWindows windows;
   WaitingQueue waiting;
   WaitingQueue skipped;       // set aside while blocked; looked at before `waiting`
   std::vector<Slot> running;  // in order of admission, without the pool's members

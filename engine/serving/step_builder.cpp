@@ -229,6 +229,7 @@ bool StepBuilder::schedule_tokens(std::size_t& index, std::int64_t tokens) {
   const Slot slot = r_.running[index];
   RequestState& state = table_[slot];
   const bool decode = state.decoding && tokens == 1;
+  if (r_.windows.any()) pass_blocks(state);
   const std::int64_t need = std::max(blocks_needed(state, tokens), decode ? r_.spare_blocks : 0);
   if (need > r_.kv().free().value && !make_room(index, need)) return false;
   if (!decode) record_growth(r_.words, r_.kv());
@@ -253,6 +254,7 @@ void StepBuilder::decode_stretch(std::size_t& index) {
   const std::int64_t block_size = r_.config.block_size.value;
   const std::int64_t last_context = r_.config.max_model_len.value - 1;
   const bool ahead = r_.config.in_flight.speculate_outputs;
+  const bool windowed = r_.windows.any();
   const std::size_t begin = index;
   std::size_t end = std::min(r_.running.size(), begin + static_cast<std::size_t>(budget_));
   if (r_.kv().free().value < r_.spare_blocks) return;
@@ -266,9 +268,10 @@ void StepBuilder::decode_stretch(std::size_t& index) {
     const std::int64_t context = state.computed;
     if (!state.decoding || state.in_flight > 0 || state.window_closed) break;
     if (context + 1 != state.known() || context >= last_context) break;
+    if (windowed) pass_blocks(state);
     const std::int64_t held_tokens = state.held * block_size;
     if (context == held_tokens) {
-      if (r_.kv().free().value == 0) break;
+      if (r_.kv().free().value < tables_) break;
       grow(state, 1);
       if (r_.kv().free().value < r_.spare_blocks) end = index + 1;
     } else {
@@ -310,7 +313,12 @@ std::int64_t StepBuilder::chunk_of(const RequestState& state) const {
 }
 
 std::int64_t StepBuilder::blocks_needed(const RequestState& state, std::int64_t tokens) const {
-  return ceil_div(state.computed + tokens, r_.config.block_size.value) - state.held;
+  return (ceil_div(state.computed + tokens, r_.config.block_size.value) - state.held) * tables_;
+}
+
+// Gives back what the queries of this step, and all later ones, do not see.
+void StepBuilder::pass_blocks(const RequestState& state) {
+  r_.held_sum -= r_.windows.pass(r_.kv(), state.owner, state.computed);
 }
 
 // As many as `tokens` more need.
@@ -318,8 +326,13 @@ void StepBuilder::take_blocks(RequestState& state, std::int64_t tokens) {
   const std::int64_t need = blocks_needed(state, tokens);
   if (need <= 0) return;
   r_.kv().take(need);
-  state.held += need;
   r_.held_sum += need;
+  if (r_.windows.any()) {
+    state.held += need / tables_;
+    r_.windows.extend(r_.kv(), state.owner, static_cast<std::int32_t>(state.held));
+    return;
+  }
+  state.held += need;
   r_.kv().extend(state.owner, static_cast<std::int32_t>(state.held));
 }
 

@@ -21,6 +21,7 @@ class StepBuilder {
       : r_(replica),
         table_(replica.table),
         composition_(replica.rules.batch->composition()),
+        tables_(replica.windows.tables()),
         whole_blocks_(replica.rules.batch->whole_sequence_blocks()) {}
   virtual ~StepBuilder() = default;
 
@@ -68,6 +69,7 @@ class StepBuilder {
   std::int64_t chunk_of(const RequestState& state) const;
   std::int64_t blocks_needed(const RequestState& state, std::int64_t tokens) const;
   void take_blocks(RequestState& state, std::int64_t tokens);
+  void pass_blocks(const RequestState& state);
   void grow(RequestState& state, std::int64_t tokens);
   void add_row(Slot slot, RequestState& state, std::int64_t tokens, bool decode);
   void add_shape(const RequestState& state, std::int64_t tokens, std::int64_t context, bool decode, int sign);
@@ -95,6 +97,7 @@ class StepBuilder {
   ReplicaCore& r_;
   RequestTable& table_;
   const Composition composition_;
+  const std::int64_t tables_;  // of each request
   bool whole_blocks_;
   std::int64_t budget_ = 0;
   bool preempted_ = false;

@@ -5,6 +5,7 @@
 
 #include "engine/base/text.h"
 #include "engine/base/unit_text.h"
+#include "engine/models/kv_format.h"
 #include "tests/costmodels/cost_test_support.h"
 #include "tests/support/catch.h"
 
@@ -53,6 +54,23 @@ TEST_CASE("a cache of reported size holds the reported blocks and requests") {
   CHECK(memory.tokens() == Tokens{31'232});
   CHECK(memory.concurrency(Tokens{20'000}) == Approx(1.5616).epsilon(1e-12));
   CHECK_FALSE(length_problem(memory, Tokens{20'000}).has_value());
+}
+
+TEST_CASE("scales and layers of a block count in it: 64 KiB a token in 8 bits, 66 with a scale a vector") {
+  Case c;
+  const Bytes cache{std::int64_t{1152} << 20};
+  const auto blocks = [&](KvFormat format, std::int64_t layers) {
+    c.request.layers_per_block = layers;
+    c.request.token_in_block = kv_token_bytes(c.model, format, 1, layers);
+    return kv_memory_of(cache, c.request).num_blocks;
+  };
+  CHECK(blocks({DType::kBF16, KvScales::kTensor}, 32) == Blocks{576});
+  CHECK(blocks({DType::kF8E4M3, KvScales::kTensor}, 32) == Blocks{1152});
+  CHECK(blocks({DType::kI8, KvScales::kTokenHead}, 32) == Blocks{cache.value / (16 * (65'536 + 2'048))});
+  CHECK(blocks({DType::kI8, KvScales::kToken}, 32) == Blocks{cache.value / (16 * (65'536 + 256))});
+  CHECK(blocks({DType::kBF16, KvScales::kTensor}, 16) == Blocks{2 * 576});
+  c.request.token_in_block.reset();
+  CHECK(kv_memory_of(cache, c.request).num_blocks == Blocks{2 * 576});
 }
 
 TEST_CASE("a context that the cache can never hold is refused naming both numbers") {

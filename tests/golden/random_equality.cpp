@@ -59,12 +59,14 @@ GoldenScenario minimal(GoldenScenario scenario, const GoldenKind& kind) {
   return scenario;
 }
 
-void check_equal(std::uint64_t first_seed, std::uint64_t count) {
+using MakeScenario = GoldenScenario (*)(std::uint64_t seed, int depth, bool speculate);
+
+void check_equal(MakeScenario make, std::uint64_t first_seed, std::uint64_t count) {
   for (const GoldenKind& kind : golden_kinds()) {
     if (kind.make == make_naive_driver) continue;
     for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
       const Depth& in_flight = kDepths[seed % 3];
-      const GoldenScenario scenario = random_scenario(seed, in_flight.depth, in_flight.speculate);
+      const GoldenScenario scenario = make(seed, in_flight.depth, in_flight.speculate);
       if (compare(scenario, kind).empty()) continue;
       const GoldenScenario small = minimal(scenario, kind);
       FAIL("seed " << seed << " on the " << kind.name << '\n' << to_text(small) << compare(small, kind));
@@ -74,10 +76,20 @@ void check_equal(std::uint64_t first_seed, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("random scenarios are scheduled as the rules say, step by step") { check_equal(0, 3000); }
+TEST_CASE("random scenarios are scheduled as the rules say, step by step") {
+  check_equal(random_scenario, 0, 3000);
+}
 
 TEST_CASE("many random scenarios are scheduled as the rules say, step by step", "[slow]") {
-  check_equal(1000000, 30000);
+  check_equal(random_scenario, 1000000, 30000);
+}
+
+TEST_CASE("random scenarios with windows and sinks are scheduled as the rules say, step by step") {
+  check_equal(random_windowed_scenario, 0, 3000);
+}
+
+TEST_CASE("many random scenarios with windows and sinks are scheduled as the rules say", "[slow]") {
+  check_equal(random_windowed_scenario, 1000000, 30000);
 }
 
 TEST_CASE("the shortcut gives the digests of the plain loop") {

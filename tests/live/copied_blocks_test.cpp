@@ -12,10 +12,10 @@ StepBatch batch_in(std::int32_t block, RequestId request, std::int64_t context, 
   batch.rows = {{request, Tokens{tokens}, Tokens{context}, true}};
   batch.cu_seqlens = {0, static_cast<std::int32_t>(tokens)};
   batch.seq_lens = {static_cast<std::int32_t>(context + tokens)};
-  batch.block_tables = {block};
+  batch.groups.front().block_tables = {block};
   batch.table_starts = {0};
   for (std::int64_t position = context; position < context + tokens; ++position)
-    batch.slots.push_back(block * 16 + position);
+    batch.groups.front().slots.push_back(block * 16 + position);
   return batch;
 }
 

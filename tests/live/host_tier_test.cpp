@@ -16,10 +16,10 @@ StepBatch batch_of(std::int64_t context, std::int64_t tokens) {
   batch.rows = {{kRequest, Tokens{tokens}, Tokens{context}, true}};
   batch.cu_seqlens = {0, static_cast<std::int32_t>(tokens)};
   batch.seq_lens = {static_cast<std::int32_t>(context + tokens)};
-  batch.block_tables = {1};
+  batch.groups.front().block_tables = {1};
   batch.table_starts = {0};
   for (std::int64_t position = context; position < context + tokens; ++position) {
-    batch.slots.push_back(16 + position);
+    batch.groups.front().slots.push_back(16 + position);
   }
   return batch;
 }

@@ -94,15 +94,16 @@ class ModelRig {
     const std::int64_t end = first + row.tokens;
     batch.rows.push_back(
         {RequestId{static_cast<std::uint32_t>(row.sequence)}, Tokens{row.tokens}, Tokens{first}, true});
-    batch.table_starts.push_back(static_cast<std::int64_t>(batch.block_tables.size()));
+    batch.table_starts.push_back(static_cast<std::int64_t>(batch.groups.front().block_tables.size()));
     const auto& blocks = table(row.sequence);
-    batch.block_tables.insert(batch.block_tables.end(), blocks.begin(), blocks.end());
+    batch.groups.front().block_tables.insert(batch.groups.front().block_tables.end(), blocks.begin(),
+                                             blocks.end());
     batch.cu_seqlens.push_back(batch.cu_seqlens.back() + static_cast<std::int32_t>(row.tokens));
     batch.seq_lens.push_back(static_cast<std::int32_t>(end));
     for (std::int64_t p = first; p < end; ++p) {
       tokens.push_back(sequences_[at(row.sequence)][at(p)]);
       const std::int64_t size = cache_.block_size();
-      batch.slots.push_back(blocks[at(p / size)] * size + p % size);
+      batch.groups.front().slots.push_back(blocks[at(p / size)] * size + p % size);
     }
     computed_[at(row.sequence)] = end;
   }

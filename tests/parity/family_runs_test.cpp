@@ -65,7 +65,7 @@ TEST_CASE("each family says in a crowded run, by chunks and after preemptions, w
       CHECK(run.tally.preemptions == 0);
       CHECK(run.tally.ended(EndState::kStop) + run.tally.ended(EndState::kLength) == 12);
     }
-    for (const char* engine : {"num_blocks: 24, max_num_batched_tokens: 16",
+    for (const char* engine : {"num_blocks: 24, max_num_batched_tokens: 16, sliding_window: keep_all",
                                "num_blocks: 24, max_num_batched_tokens: 16, preset: vllm-v1-async, "
                                "host_blocks: 24, rules: {pressure: swap}"}) {
       CAPTURE(engine);
@@ -88,7 +88,8 @@ TEST_CASE(
   for (const ModelOracle* model : family_oracles()) {
     CAPTURE(model->name);
     const TinyCheckpoint folder("family_flops", model->config, model->spec, model->weights);
-    const std::string text = scenario_text(folder.path(), "num_blocks: 40, max_num_batched_tokens: 16");
+    const std::string text =
+        scenario_text(folder.path(), "num_blocks: 40, max_num_batched_tokens: 16, sliding_window: keep_all");
     Collector with;
     const LiveRun cached("cached", text, with.options(1));
     Collector without;

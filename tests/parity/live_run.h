@@ -1,6 +1,7 @@
 // A scenario run live into a folder of its own, and its journal replayed and simulated again.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct Tally final : Observer {
   void on_plan(const StepPlan& plan) override {
     swapped_out += plan.shape.swap_out_blocks;
     swapped_in += plan.shape.swap_in_blocks;
+    most_used = std::max(most_used, plan.used_blocks);
   }
   std::int64_t ended(EndState state) const { return ends[static_cast<std::size_t>(state)]; }
 
@@ -47,6 +49,7 @@ struct Tally final : Observer {
   std::int64_t cached = 0;
   std::int64_t swapped_out = 0;  // blocks
   std::int64_t swapped_in = 0;
+  Blocks most_used{0};  // after any plan
   std::array<std::int64_t, kNumEndStates> ends{};
 };
 

@@ -15,11 +15,21 @@
 namespace servetwin::kv_group_test {
 namespace {
 
+EngineConfig engine_of(std::int64_t num_blocks, std::int64_t block_size) {
+  EngineConfig engine;
+  engine.num_blocks = Blocks{num_blocks};
+  engine.block_size = Tokens{block_size};
+  return engine;
+}
+
 // One pool twice: as extents, and block by block with physical ids.
 class TwoPools {
  public:
   TwoPools(std::int64_t num_blocks, std::int64_t block_size)
-      : size_(block_size), ours_(Blocks{num_blocks}), ids_(num_blocks), naive_(num_blocks, block_size, true) {
+      : size_(block_size),
+        ours_(Blocks{num_blocks}),
+        ids_(num_blocks),
+        naive_(engine_of(num_blocks, block_size)) {
     ours_.set_listener(&ids_);
     for (int id = 1; id < num_blocks; ++id)
       named_[id] = {kNoRequest, 0, static_cast<std::int32_t>(num_blocks - 1 - id)};
@@ -44,7 +54,7 @@ class TwoPools {
     const auto in_queue = ours_.free_blocks_in(sequence.hits);
     const std::int64_t need =
         blocks_for(Tokens{tokens}, Tokens{size_}).value - static_cast<std::int64_t>(hit.size()) + in_queue;
-    RC_ASSERT(need == naive_.need(spec.id, hit, tokens));
+    RC_ASSERT(need == naive_.need(spec.id, {hit}, tokens));
     if (need > ours_.free().value) {
       left_.push_back(spec);
       return;
@@ -53,7 +63,7 @@ class TwoPools {
     sequence.life = lives_[spec.id]++;
     sequence.owner = ours_.open_owner(spec.id, sequence.life, sequence.hits);
     sequence.first = sequence.held = sequence.published = first;
-    naive_.allocate(spec.id, hit, first * size_);
+    naive_.allocate(spec.id, {hit}, first * size_);
     sequences_.push_back(sequence);
     grow(sequences_.size() - 1, tokens - first * size_);
   }
@@ -174,7 +184,7 @@ class TwoPools {
   std::vector<int> find(Sequence& sequence, std::int64_t tokens) {
     ours_.lookup(sequence.runs, static_cast<std::int32_t>((tokens - 1) / size_), sequence.hits);
     const std::vector<int> hit = ids_of(sequence.hits);
-    RC_ASSERT(hit == naive_.lookup(sequence.spec, tokens));
+    RC_ASSERT(hit == naive_.lookup(sequence.spec, tokens).front());
     return hit;
   }
 

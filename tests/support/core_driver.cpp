@@ -7,6 +7,7 @@
 #include "engine/base/check.h"
 #include "engine/base/registry.h"
 #include "engine/serving/cluster.h"
+#include "engine/serving/kv_table.h"
 #include "tests/support/block_ids.h"
 #include "tests/support/golden_driver.h"
 
@@ -91,12 +92,15 @@ class CoreDriver final : public GoldenDriver, private Executor {
     const Slot slot = cluster_.requests().find(id);
     if (!plain_ || slot == kNoSlot) return std::nullopt;
     const RequestState& state = cluster_.requests()[slot];
+    const ReplicaCore& replica = cluster_.at(kReplica).state();
     std::vector<int> ids;
-    for (const KvExtent& extent : cluster_.at(kReplica).state().kv().hits(state.owner)) {
-      for (std::int32_t i = extent.first; i < extent.end; ++i) ids.push_back(ids_.id(extent.owner, i));
+    if (state.phase != Phase::kRunning) return ids;
+    for (std::size_t table = 0; table < static_cast<std::size_t>(replica.windows.tables()); ++table) {
+      for_entries(replica.kv(), replica.windows.owner_of(state.owner, table),
+                  static_cast<std::int32_t>(state.held), [&](OwnerSlot owner, std::int32_t index) {
+                    ids.push_back(owner == kNoOwner ? 0 : ids_.id(owner, index));
+                  });
     }
-    for (auto i = static_cast<std::int32_t>(state.own_first); i < state.held; ++i)
-      ids.push_back(ids_.id(state.owner, i));
     return ids;
   }
 

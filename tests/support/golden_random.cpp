@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/base/rng.h"
+#include "tests/support/naive_kv.h"
 
 namespace servetwin {
 
@@ -107,6 +108,28 @@ GoldenScenario random_scenario(std::uint64_t seed, int depth, bool speculate) {
   for (std::int64_t n = dice.between(1, 4); n > 0; --n) {
     scenario.step_durations.emplace_back(dice.between(1, 6));
   }
+  return scenario;
+}
+
+GoldenScenario random_windowed_scenario(std::uint64_t seed, int depth, bool speculate) {
+  GoldenScenario scenario = random_scenario(seed, depth, speculate);
+  EngineConfig& engine = scenario.setup.engine;
+  Dice dice(seed ^ 0x77696e646f77ULL);
+  engine.host_blocks = Blocks{0};
+  const std::int64_t length = engine.max_model_len.value;
+  for (std::int64_t n = dice.between(1, 3); n > 0; --n) {
+    KvRetention group;
+    if (n > 1 || dice.chance(60))
+      group.window = Tokens{dice.between(2, std::max<std::int64_t>(2, length / 2))};
+    if (group.window.value > 0 && dice.chance(30)) group.sink = Tokens{dice.between(1, 6)};
+    engine.kv_groups.push_back(group);
+  }
+  std::int64_t most = 2;
+  for (const GoldenJob& job : scenario.jobs) {
+    const std::int64_t tokens = std::min(length, (job.spec.prompt + job.spec.max_tokens).value);
+    most = std::max(most, NaiveKv(engine).most(tokens));
+  }
+  engine.num_blocks = Blocks{1 + most + dice.between(0, most)};
   return scenario;
 }
 

@@ -11,4 +11,7 @@ namespace servetwin {
 // `speculate` are as in InFlight; the rest is drawn from the seed.
 GoldenScenario random_scenario(std::uint64_t seed, int depth, bool speculate);
 
+// The same with KV groups of windows, sinks among them, and nobody swapped out.
+GoldenScenario random_windowed_scenario(std::uint64_t seed, int depth, bool speculate);
+
 }  // namespace servetwin

@@ -9,15 +9,13 @@
 namespace servetwin {
 
 NaiveScheduler::NaiveScheduler(const GoldenSetup& setup)
-    : setup_(setup),
-      kv_(setup.engine.num_blocks.value, setup.engine.block_size.value, setup.engine.prefix_caching),
-      host_free_(setup.engine.host_blocks.value) {}
+    : setup_(setup), kv_(setup.engine), host_free_(setup.engine.host_blocks.value) {}
 
 void NaiveScheduler::arrive(const RequestSpec& spec) {
   requests_[spec.id].spec = spec;
   const EngineConfig& engine = setup_.engine;
   const bool too_long = spec.prompt >= engine.max_model_len;
-  if (too_long || blocks_for(spec.prompt, engine.block_size) > engine.num_blocks - Blocks{1}) {
+  if (too_long || kv_.most(spec.prompt.value) > engine.num_blocks.value - 1) {
     end(spec.id, EndState::kRejected);
     return;
   }
@@ -120,7 +118,7 @@ std::optional<StepTrace> NaiveScheduler::plan() {
   plan_waiting(draft);
   if (draft.tokens.empty()) {
     // An empty step takes no time: the engine goes on at once unless there is a result to wait for.
-    if (draft.any_preempted && in_flight_.empty()) return plan();
+    if (!draft.victims.empty() && in_flight_.empty()) return plan();
     plannable_ = false;
     return std::nullopt;
   }
@@ -161,6 +159,7 @@ void NaiveScheduler::plan_running(Draft& draft) {
       ++cursor;
       continue;
     }
+    kv_.pass(id, request.computed);
     if (!make_room(draft, id, tokens)) break;
     kv_.allocate(id, {}, request.computed + tokens);
     kv_.publish(request.spec, std::min(request.computed + tokens, request.known()));
@@ -189,7 +188,7 @@ bool NaiveScheduler::make_room(Draft& draft, RequestId id, std::int64_t tokens) 
     std::erase(running_, loser);
     swap_out(draft, requests_.at(loser));
     preempt(loser);
-    draft.any_preempted = true;
+    draft.victims.insert(loser);
     if (loser == id) return false;
   }
   return true;
@@ -232,7 +231,7 @@ void NaiveScheduler::preempt(RequestId id) {
 void NaiveScheduler::plan_waiting(Draft& draft) {
   std::deque<RequestId> aside;
   std::optional<HeldReason> rest;  // why those not looked at stay
-  if (draft.any_preempted) rest = HeldReason::kPreempted;
+  if (!draft.victims.empty()) rest = HeldReason::kPreempted;
   while (!rest && !(waiting_.empty() && skipped_.empty())) {
     if (draft.budget == 0) {
       rest = HeldReason::kTokenBudget;
@@ -260,7 +259,7 @@ void NaiveScheduler::plan_waiting(Draft& draft) {
       if (draft.explained.count(id) > 0) continue;
       if (request.spec.waits_for != WaitsFor::kNothing) {
         ++held(draft, HeldReason::kBlocked);
-      } else if (request.steps_in_flight > 0 && !draft.any_preempted) {
+      } else if (request.steps_in_flight > 0 && draft.victims.count(id) == 0) {
         ++held(draft, HeldReason::kInFlight);
       } else {
         ++held(draft, *rest);
@@ -279,8 +278,9 @@ bool NaiveScheduler::next_is_skipped() const {
 std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) {
   const EngineConfig& engine = setup_.engine;
   Request& request = requests_.at(id);
-  const std::vector<int> hit = kv_.lookup(request.spec, request.known());
-  const std::int64_t hit_tokens = static_cast<std::int64_t>(hit.size()) * engine.block_size.value;
+  const NaiveTables hit = kv_.lookup(request.spec, request.known());
+  const std::int64_t hit_blocks = static_cast<std::int64_t>(hit.front().size());
+  const std::int64_t hit_tokens = hit_blocks * engine.block_size.value;
   const std::int64_t context = std::max(hit_tokens, request.on_host);
   std::int64_t tokens = request.known() - context;
   if (engine.long_prefill_token_threshold.value > 0) {
@@ -290,7 +290,7 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   tokens = std::min(tokens, draft.budget);
 
   const std::int64_t chunk = kv_.need(id, hit, context + tokens);
-  const std::int64_t whole = kv_.need(id, hit, request.known());
+  const std::int64_t whole = kv_.need(id, hit, request.known(), true);
   const std::int64_t asked = engine.full_sequence_gate ? whole : chunk;
   if (asked > kv_.free_count()) {
     return engine.full_sequence_gate ? HeldReason::kKvGate : HeldReason::kKvAllocation;
@@ -303,8 +303,7 @@ std::optional<HeldReason> NaiveScheduler::try_admit(Draft& draft, RequestId id) 
   kv_.publish(request.spec, std::min(context + tokens, request.known()));
   if (request.on_host > hit_tokens) {
     draft.trace.swapped_in.emplace_back(id, request.on_host - hit_tokens);
-    draft.trace.swap_blocks +=
-        ceil_div(request.on_host, engine.block_size.value) - static_cast<std::int64_t>(hit.size());
+    draft.trace.swap_blocks += ceil_div(request.on_host, engine.block_size.value) - hit_blocks;
   }
   leave_host(request);
   request.computed = context;

@@ -55,7 +55,7 @@ class NaiveScheduler final : public GoldenDriver {
     std::int64_t budget;
     std::map<RequestId, std::int64_t> tokens;
     StepTrace trace;
-    bool any_preempted = false;
+    std::set<RequestId> victims;
     std::set<RequestId> explained;  // running requests whose reason is already counted
   };
 

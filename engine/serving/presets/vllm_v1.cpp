@@ -15,6 +15,7 @@ class VllmV1 final : public Preset {
 
   EngineConfig engine() const override { return EngineConfig{}; }
   RuleNames rules() const override { return RuleNames{}; }
+  bool passes_windows() const override { return true; }
 };
 
 const Registered<Preset, VllmV1> kVllmV1{

@@ -20,6 +20,7 @@ class VllmV1Async final : public Preset {
     return config;
   }
   RuleNames rules() const override { return RuleNames{}; }
+  bool passes_windows() const override { return true; }
 };
 
 const Registered<Preset, VllmV1Async> kVllmV1Async{

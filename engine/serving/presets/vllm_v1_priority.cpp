@@ -20,6 +20,7 @@ class VllmV1Priority final : public Preset {
     names.victim = "least_important";
     return names;
   }
+  bool passes_windows() const override { return true; }
 };
 
 const Registered<Preset, VllmV1Priority> kVllmV1Priority{
