@@ -1,0 +1,245 @@
+// All rows are one system of equations: a time to the first token is the front end's and one or more steps',
+// a gap between tokens is one step. What a prompt costs beside others tells the two apart.
+#include "calibrate/endpoint/load_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "calibrate/fit/nnls.h"
+#include "calibrate/fit/step_fit.h"
+#include "engine/base/error.h"
+#include "engine/base/quantile.h"
+#include "engine/base/rng.h"
+
+namespace servetwin {
+namespace {
+
+constexpr double kLoadWorthwhile = 0.98;  // a price must lower the error to this share
+constexpr std::size_t kMostLoadKnots = 3;
+constexpr std::size_t kLoadFolds = 6;
+constexpr std::uint32_t kResamplings = 200;
+constexpr std::uint64_t kResamplingSeed = 1;
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+struct LoadPrices {
+  std::set<std::int64_t> knots;
+  bool rows = false;
+  bool prefill_step = false;
+};
+
+// The shape of the row's step; of a prompt alone, of one of its steps.
+StepShape shape_of_row(const LoadRow& row) {
+  StepShape shape;
+  if (row.phase != LoadPhase::kPrompt) {
+    shape.decode_sequences = row.requests;
+    shape.decode_context = std::llround(row.context);
+  }
+  if (row.phase != LoadPhase::kDecode) {
+    shape.prefill_sequences = 1;
+    shape.prefill_tokens = row.prompt;
+    shape.prefill_q_context = row.prompt * row.cached;
+    shape.prefill_q_squared = row.prompt * row.prompt;
+  }
+  shape.sequences = shape.decode_sequences + shape.prefill_sequences;
+  shape.sampled_rows = shape.sequences;
+  shape.tokens = shape.decode_sequences + (shape.prefill_tokens + row.steps - 1) / row.steps;
+  shape.max_context = std::max(row.prompt + row.cached,
+                               row.requests > 0 ? shape.decode_context / std::max<std::int64_t>(row.requests, 1)
+                                                : std::int64_t{0});
+  return shape;
+}
+
+std::vector<double> features_of_row(const LoadRow& row, const LoadPrices& prices) {
+  const StepShape shape = shape_of_row(row);
+  const bool alone = row.phase == LoadPhase::kPrompt;
+  const double steps = alone ? real(row.steps) : 1.0;
+  const double tokens = alone ? real(row.prompt) / steps : real(shape.tokens);  // of each step
+  std::vector<double> x{alone ? 1.0 : 0.0, steps, real(shape.decode_context),
+                        real(prefill_pairs(shape))};
+  double from = 0;
+  for (const std::int64_t knot : prices.knots) {
+    x.push_back(steps * std::clamp(tokens - from, 0.0, real(knot) - from));
+    from = real(knot);
+  }
+  x.push_back(steps * std::max(0.0, tokens - from));
+  if (prices.rows) x.push_back(steps * real(shape.sequences));
+  if (prices.prefill_step) x.push_back(shape.prefill_sequences > 0 ? steps : 0.0);
+  return x;
+}
+
+// The prices' names, in the order of the features.
+std::vector<std::string> names_of(const LoadPrices& prices) {
+  std::vector<std::string> names{"front_end_ns", "base_ns", "context_ns", "pair_ns"};
+  for (std::size_t i = 0; i <= prices.knots.size(); ++i)
+    names.push_back(prices.knots.empty() ? "token_ns" : "token_ns[" + std::to_string(i) + ']');
+  if (prices.rows) names.emplace_back("row_ns");
+  if (prices.prefill_step) names.emplace_back("prefill_step_ns");
+  return names;
+}
+
+void set_prices(LoadFit& fit, const std::vector<double>& coefficients, const LoadPrices& prices) {
+  auto next = coefficients.begin();
+  const auto take = [&next] { return six_digits(*next++); };
+  fit.front_end_ns = take();
+  fit.terms.base_ns = take();
+  fit.terms.context_ns = take();
+  fit.terms.pair_ns = take();
+  fit.terms.token_knots.assign(prices.knots.begin(), prices.knots.end());
+  for (std::size_t i = 0; i <= prices.knots.size(); ++i) fit.terms.token_ns.push_back(take());
+  if (prices.rows) fit.terms.row_ns = take();
+  if (prices.prefill_step) fit.terms.prefill_step_ns = take();
+}
+
+std::vector<Observation> observations_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
+  std::vector<Observation> all;
+  for (const LoadRow& row : rows) all.push_back({features_of_row(row, prices), row.ns, 1 / (row.ns * row.ns)});
+  return all;
+}
+
+// For each row what a fit without the rows of its kind of step says of it, kinds being dealt to `folds`.
+std::vector<double> predict_unseen(const std::vector<LoadRow>& rows,
+                                   const LoadPrices& prices,
+                                   std::size_t folds) {
+  const std::vector<Observation> observations = observations_of(rows, prices);
+  std::map<std::int64_t, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) groups[shape_group(shape_of_row(rows[i]))].push_back(i);
+  folds = std::min(folds, groups.size());
+  std::vector<double> predicted(rows.size());
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    NormalEquations rest(observations.front().x.size());
+    std::size_t number = 0;
+    for (const auto& [group, members] : groups) {
+      if (number++ % folds == fold) continue;
+      for (const std::size_t i : members) rest.add(observations[i]);
+    }
+    const std::vector<double> fit = solve_nonnegative(rest);
+    number = 0;
+    for (const auto& [group, members] : groups) {
+      if (number++ % folds != fold) continue;
+      for (const std::size_t i : members) predicted[i] = dot(observations[i].x, fit);
+    }
+  }
+  return predicted;
+}
+
+double unseen_error(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
+  const std::vector<double> predicted = predict_unseen(rows, prices, kLoadFolds);
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::min(1.0, std::abs(predicted[i] / rows[i].ns - 1));
+  return sum / static_cast<double>(rows.size());
+}
+
+LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tokens) {
+  LoadPrices best;
+  double error = unseen_error(rows, best);
+  while (true) {
+    std::vector<LoadPrices> larger;
+    const auto add = [&](auto change) {
+      larger.push_back(best);
+      change(larger.back());
+    };
+    if (!best.rows) add([](LoadPrices& p) { p.rows = true; });
+    if (!best.prefill_step) add([](LoadPrices& p) { p.prefill_step = true; });
+    for (std::int64_t knot = 2; knot < most_tokens && best.knots.size() < kMostLoadKnots; knot *= 2) {
+      if (best.knots.count(knot) == 0) add([knot](LoadPrices& p) { p.knots.insert(knot); });
+    }
+    const double before = error;
+    const LoadPrices old = best;
+    for (const LoadPrices& prices : larger) {
+      const double candidate = unseen_error(rows, prices);
+      if (candidate >= error) continue;
+      error = candidate;
+      best = prices;
+    }
+    if (error >= before * kLoadWorthwhile) return old;
+  }
+}
+
+// Rows are drawn anew within each phase, so that none of them is ever without rows.
+std::vector<PriceInterval> intervals_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
+  const std::vector<Observation> observations = observations_of(rows, prices);
+  std::array<std::vector<std::size_t>, 4> phases;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    phases[static_cast<std::size_t>(rows[i].phase)].push_back(i);
+  const std::vector<std::string> names = names_of(prices);
+  std::vector<std::vector<double>> drawn(names.size());
+  for (std::uint32_t round = 0; round < kResamplings; ++round) {
+    NormalEquations sum(names.size());
+    std::uint32_t draw = 0;
+    for (const std::vector<std::size_t>& members : phases) {
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const double unit = draw_unit({kResamplingSeed, Stream::kResampling, round}, draw++);
+        sum.add(observations[members[static_cast<std::size_t>(unit * static_cast<double>(members.size()))]]);
+      }
+    }
+    const std::vector<double> fit = solve_nonnegative(sum);
+    for (std::size_t i = 0; i < fit.size(); ++i) drawn[i].push_back(fit[i]);
+  }
+  std::vector<PriceInterval> intervals;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    intervals.push_back(
+        {names[i], six_digits(quantile(drawn[i], 0.025)), six_digits(quantile(drawn[i], 0.975))});
+  }
+  return intervals;
+}
+
+void widen(ProfileDomain& domain, const StepShape& shape) {
+  domain.tokens = std::max(domain.tokens, shape.tokens);
+  domain.sequences = std::max(domain.sequences, shape.sequences);
+  domain.context = std::max(domain.context, shape.max_context);
+  domain.decode_context = std::max(domain.decode_context, shape.decode_context);
+  domain.pairs = std::max(domain.pairs, prefill_pairs(shape));
+}
+
+void check_rows(const std::vector<LoadRow>& rows, const std::string& source) {
+  const auto fail = [&](const std::string& message) {
+    throw ConfigError(Problem{"CAL001", SourcePlace{source, 0, 0}, "", message, "give more time: --budget"});
+  };
+  for (const LoadPhase phase : {LoadPhase::kPrompt, LoadPhase::kDecode, LoadPhase::kMixed}) {
+    const bool has = std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.phase == phase; });
+    if (!has) fail(std::string("holds no row of the phase ") + to_string(phase) + ", which a fit needs");
+  }
+  const std::size_t fewest = names_of({}).size() + 3;
+  if (rows.size() < fewest) {
+    fail("holds " + std::to_string(rows.size()) + " rows, and a fit needs " + std::to_string(fewest) +
+         " at least");
+  }
+}
+
+}  // namespace
+
+LoadFit fit_load(const std::vector<LoadRow>& all, const std::string& source) {
+  std::vector<LoadRow> rows;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
+               [](const LoadRow& row) { return row.phase != LoadPhase::kCapacity && row.ns > 0; });
+  check_rows(rows, source);
+  LoadFit fit;
+  fit.rows = static_cast<std::int64_t>(rows.size());
+  std::vector<MeasuredStep> steps;
+  for (const LoadRow& row : rows) {
+    steps.push_back({shape_of_row(row), row.ns});
+    widen(fit.domain, steps.back().shape);
+  }
+  const LoadPrices prices = chosen_prices(rows, fit.domain.tokens);
+  std::vector<Observation> observations = observations_of(rows, prices);
+  set_prices(fit, solve_robustly(observations), prices);
+  fit.intervals = intervals_of(rows, prices);
+  fit.error = errors_of(steps, predict_unseen(rows, prices, rows.size()));
+  return fit;
+}
+
+double predicted_ns(const LoadFit& fit, const LoadRow& row) {
+  LoadPrices prices;
+  prices.knots.insert(fit.terms.token_knots.begin(), fit.terms.token_knots.end());
+  prices.rows = prices.prefill_step = true;
+  std::vector<double> all{fit.front_end_ns, fit.terms.base_ns, fit.terms.context_ns, fit.terms.pair_ns};
+  all.insert(all.end(), fit.terms.token_ns.begin(), fit.terms.token_ns.end());
+  all.insert(all.end(), {fit.terms.row_ns, fit.terms.prefill_step_ns});
+  return dot(features_of_row(row, prices), all);
+}
+
+}  // namespace servetwin
