@@ -25,12 +25,13 @@ class Calibrate final : public Verb {
   using Verb::Verb;
 
   void declare(Arguments& arguments) override {
-    arguments.words(
+    arguments.optional_words(
         "SCENARIO", words_,
         "A scenario: its model, number formats and engine limits are what is measured. Or: verify "
         "PROFILE SCENARIO.");
     arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
-    arguments.option("--budget", "TIME", budget_, "Time to measure, such as 10min; by default 1min, with --endpoint 5min.");
+    arguments.option("--budget", "TIME", budget_,
+                     "Time to measure, such as 10min; by default 1min, with --endpoint 5min.");
     arguments.option("--out", "FILE", out_, "The profile; by default NAME.profile.yaml.");
     arguments.option("--rows", "FILE", rows_, "The measured rows; by default beside the profile.");
     arguments.flag("--force", force_, "Measures anew, replacing profile and rows.");

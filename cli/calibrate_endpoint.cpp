@@ -43,17 +43,50 @@ ProfileSubject subject_of(const std::optional<Scenario>& scenario, const LoadSub
   return subject;
 }
 
-LoadSpace space_of_server(const EndpointServer& server, std::int64_t concurrency, std::int64_t prompt) {
+// The most requests at once, and the longest prompt.
+struct LoadLimits {
+  std::int64_t concurrency;
+  std::int64_t prompt;
+};
+
+LoadSpace space_of_server(const EndpointServer& server, const LoadLimits& limits) {
   LoadSpace space;
   space.max_model_len = server.max_model_len().value_or(kUsualModelLen);
-  space.max_prompt = prompt;
-  space.max_concurrency = concurrency;
+  space.max_prompt = limits.prompt;
+  space.max_concurrency = limits.concurrency;
   const auto metrics = server.metrics();
   if (metrics && metrics->num_blocks && metrics->block_size) {
     const auto held = static_cast<double>(*metrics->num_blocks * *metrics->block_size);
     space.max_resident = std::min(space.max_resident, static_cast<std::int64_t>(kPlannedShare * held));
   }
   return space;
+}
+
+EndpointCampaignOptions campaign_of(const EndpointServer& server,
+                                    const LoadLimits& limits,
+                                    Duration budget,
+                                    Terminal& terminal) {
+  EndpointCampaignOptions campaign;
+  campaign.budget = budget;
+  campaign.space = space_of_server(server, limits);
+  if (terminal.shows_progress()) {
+    campaign.progress = [&terminal, budget](const EndpointProgress& now) {
+      terminal.progress(fmt::format("{} rows, {:.0f} of {:.0f} s, {}", now.rows, to_seconds(now.spent),
+                                    to_seconds(budget), now.doing));
+    };
+  }
+  return campaign;
+}
+
+std::string amount_of_load(const EndpointServer& server,
+                           const std::vector<LoadRow>& rows,
+                           const EndpointCampaignResult& done) {
+  const double noise = load_repeat_difference(rows);
+  return fmt::format(
+      "{} (version {}), model {}, prompts as {}: {} rows in {:.0f} s{}\n\n", server.address().text(),
+      server.version(), server.dialect().model, to_string(server.dialect().form), rows.size(),
+      to_seconds(done.spent),
+      noise > 0 ? fmt::format("; the same load again differs by {:.1f} % in the median", 100 * noise) : "");
 }
 
 std::string shown_ns(double ns) {
@@ -151,16 +184,8 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   EndpointServer server(address, options);
   const LoadSubject subject{address.text(), server.version(), server.dialect().model};
   LoadRowsFile rows(rows_file, subject, today());
-  EndpointCampaignOptions campaign;
-  campaign.budget = budget;
-  campaign.space = space_of_server(server, concurrency, prompt);
-  if (terminal.shows_progress()) {
-    campaign.progress = [&](const EndpointProgress& now) {
-      terminal.progress(fmt::format("{} rows, {:.0f} of {:.0f} s, {}", now.rows, to_seconds(now.spent),
-                                    to_seconds(budget), now.doing));
-    };
-  }
-  const EndpointCampaignResult done = measure_endpoint(server, rows, campaign);
+  const EndpointCampaignResult done =
+      measure_endpoint(server, rows, campaign_of(server, {concurrency, prompt}, budget, terminal));
   terminal.progress("");
   for (const std::string& warning : done.warnings) terminal.err("note: " + warning + '\n');
   if (*stop_requested()) {
@@ -169,20 +194,19 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   }
   const StepProfile profile =
       endpoint_profile(subject_of(declared, subject), subject, rows.rows(), rows_file);
-  write_file(out, write_yaml(write_profile(profile), "A step profile that `servetwin calibrate --endpoint` "
-                                                     "measured; docs/calibrate.md."));
-  terminal.out(fmt::format("{} ({}), model {}: {} rows in {:.0f} s, {} sweeps; prompts as {}\n\n", subject.url,
-                           subject.server, subject.model, profile.measured.steps, to_seconds(done.spent),
-                           done.sweeps, to_string(server.dialect().form)));
-  terminal.out(price_table(profile) + '\n' + capacity_text(*profile.endpoint));
+  write_file(out, write_yaml(write_profile(profile),
+                             "A step profile that `servetwin calibrate --endpoint` "
+                             "measured; docs/calibrate.md."));
+  terminal.out(amount_of_load(server, rows.rows(), done) + price_table(profile) + '\n' +
+               capacity_text(*profile.endpoint));
   terminal.out("\nerror of loads whose kind was left out of the fit (prefill: time to the first token):\n" +
                error_table(profile.error));
   terminal.out("\nfiles:\n  " + out + "\n  " + rows_file + '\n');
-  terminal.out(fmt::format(
-      "next: servetwin simulate {} --set 'cost={{model: fitted, profile: {}{}}}' --set "
-      "front_end.per_request={:.0f}us\n",
-      declared ? scenario.front() : "SCENARIO", out, declared ? "" : ", allow_mismatch: true",
-      profile.endpoint->front_end_ns / 1e3));
+  terminal.out(
+      fmt::format("next: servetwin simulate {} --set 'cost={{model: fitted, profile: {}{}}}' --set "
+                  "front_end.per_request={:.0f}us\n",
+                  declared ? scenario.front() : "SCENARIO", out, declared ? "" : ", allow_mismatch: true",
+                  profile.endpoint->front_end_ns / 1e3));
   return ExitCode::kOk;
 }
 

@@ -13,7 +13,7 @@ const char* to_string(PromptForm form);
 struct Dialect {
   std::string model;
   PromptForm form = PromptForm::kTokenIds;
-  bool ignores_eos = true;       // an answer is then as long as it may be
+  bool ignores_eos = true;        // an answer is then as long as it may be
   bool counts_each_event = true;  // usage in each event
   bool counts = true;             // usage in the last event
   // Of texts and chats: a prompt of W words has words_base + W · tokens_per_word tokens.

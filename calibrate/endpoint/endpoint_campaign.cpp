@@ -40,7 +40,8 @@ class EndpointCampaign {
   bool sweep(const std::vector<LoadPoint>& points, std::int64_t number) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto point = static_cast<std::int64_t>(i);
-      if (points[i].requests > most_requests_ || rows_.has(number, point) || skipped_.count(point) > 0) continue;
+      if (points[i].requests > most_requests_ || rows_.has(number, point) || skipped_.count(point) > 0)
+        continue;
       if (is_over() || spent() + took_[point] > options_.budget) return false;
       const Duration before = spent();
       measure(points[i], number, point);

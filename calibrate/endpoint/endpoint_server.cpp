@@ -59,8 +59,9 @@ void EndpointServer::read_models(const std::string& wanted) {
     refuse_endpoint(address(), "does not take connections", "start the server, or check host and port");
   }
   if (answer.status == 401 || answer.status == 403) {
-    refuse_endpoint(address(), answer.problem(), "put the server's key into a variable and name it: "
-                                                 "--api-key-env NAME");
+    refuse_endpoint(address(), answer.problem(),
+                    "put the server's key into a variable and name it: "
+                    "--api-key-env NAME");
   }
   const Json json = Json::parse(answer.body(), nullptr, false);
   std::vector<std::string> names;
@@ -121,10 +122,12 @@ void EndpointServer::negotiate() {
     const bool overloaded = answer.problem.compare(0, 10, "status 429") == 0;
     if (!refused || overloaded || client_.stopped()) break;
   }
-  const std::string all =
-      first_problem.empty() || first_problem == last_problem ? last_problem : last_problem + "; first: " + first_problem;
-  refuse_endpoint(address(), all, "it must stream /v1/completions or /v1/chat/completions of " +
-                                      dialect_.model + " with usage, and be idle; try it with curl");
+  const std::string all = first_problem.empty() || first_problem == last_problem
+                              ? last_problem
+                              : last_problem + "; first: " + first_problem;
+  refuse_endpoint(address(), all,
+                  "it must stream /v1/completions or /v1/chat/completions of " + dialect_.model +
+                      " with usage, and be idle; try it with curl");
 }
 
 void EndpointServer::measure_words() {
@@ -140,8 +143,8 @@ void EndpointServer::measure_words() {
                         (many.problem.empty() ? std::string() : ": " + many.problem),
                     "its usage must have prompt_tokens");
   }
-  dialect_.tokens_per_word = static_cast<double>(many.prompt_tokens - few.prompt_tokens) /
-                             static_cast<double>(kLong - kShort);
+  dialect_.tokens_per_word =
+      static_cast<double>(many.prompt_tokens - few.prompt_tokens) / static_cast<double>(kLong - kShort);
   dialect_.words_base =
       static_cast<double>(few.prompt_tokens) - dialect_.tokens_per_word * static_cast<double>(kShort);
 }

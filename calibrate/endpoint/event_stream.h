@@ -43,8 +43,8 @@ struct TimedAnswer {
   double tokens_at(Duration at) const;
 };
 
-// Of an answer that was asked for so many tokens. Deltas of the role alone and empty ones are no tokens; text,
-// reasoning and tool calls are.
+// Of an answer that was asked for so many tokens. Deltas of the role alone and empty ones are no tokens;
+// text, reasoning and tool calls are.
 TimedAnswer timed_answer(const HttpAnswer& answer, std::int64_t asked);
 
 }  // namespace servetwin

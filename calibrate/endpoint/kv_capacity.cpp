@@ -66,9 +66,9 @@ class Wave {
         const Duration from = marks[k - 1].at;
         const Duration to = marks[k].at;
         if (to - from < kMissedSteps * gap_) continue;
-        const bool others_go_on = std::any_of(answers_.begin(), answers_.end(), [&](const TimedAnswer& other) {
-          return marks_within(other, from, to) >= kMissedSteps;
-        });
+        const bool others_go_on = std::any_of(
+            answers_.begin(), answers_.end(),
+            [&](const TimedAnswer& other) { return marks_within(other, from, to) >= kMissedSteps; });
         if (others_go_on) stalls_.push_back({i, from, to});
       }
     }
@@ -136,9 +136,9 @@ std::optional<KvCapacity> from_usage(const std::vector<LoadRow>& rows) {
     middles.push_back((lows.back() + highs.back()) / 2);
   }
   if (lows.size() < kFewestSamples) return std::nullopt;
-  return KvCapacity{quantile(middles, 0.5), quantile(lows, 0.05), quantile(highs, 0.95),
-                    "tokens held over the usage that the server tells, " + std::to_string(lows.size()) +
-                        " times"};
+  return KvCapacity{
+      quantile(middles, 0.5), quantile(lows, 0.05), quantile(highs, 0.95),
+      "tokens held over the usage that the server tells, " + std::to_string(lows.size()) + " times"};
 }
 
 std::optional<KvCapacity> from_waves(const std::vector<LoadRow>& rows) {

@@ -73,9 +73,9 @@ const addrinfo* reachable(const addrinfo& first) {
 
 std::string request_text(const EndpointAddress& address, const HttpCall& call, const std::string& api_key) {
   const bool is_v6 = address.host.find(':') != std::string::npos;
-  std::string text = (call.body.empty() ? "GET " : "POST ") + address.path(call.path) + " HTTP/1.1\r\nHost: " +
-                     (is_v6 ? '[' + address.host + ']' : address.host) + ':' + address.port +
-                     "\r\nConnection: close\r\nUser-Agent: servetwin\r\n";
+  std::string text = (call.body.empty() ? "GET " : "POST ") + address.path(call.path) +
+                     " HTTP/1.1\r\nHost: " + (is_v6 ? '[' + address.host + ']' : address.host) + ':' +
+                     address.port + "\r\nConnection: close\r\nUser-Agent: servetwin\r\n";
   if (!api_key.empty()) text += "Authorization: Bearer " + api_key + "\r\n";
   if (!call.body.empty()) {
     text += "Content-Type: application/json\r\nContent-Length: " + std::to_string(call.body.size()) + "\r\n";
@@ -225,8 +225,7 @@ class LoadRun {
   void send_due() {
     for (std::size_t i = 0; i < flights_.size(); ++i) {
       const HttpCall& call = load_.calls[i];
-      if (!flights_[i] && is_due(call))
-        flights_[i] = flight(call, answers_.calls[i]);
+      if (!flights_[i] && is_due(call)) flights_[i] = flight(call, answers_.calls[i]);
     }
   }
 

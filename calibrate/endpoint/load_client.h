@@ -26,9 +26,9 @@ enum class CallEnd { kComplete, kNotConnected, kCut, kTimedOut, kStopped };
 
 struct HttpAnswer {
   CallEnd end = CallEnd::kStopped;
-  int status = 0;      // 0: no head came
+  int status = 0;       // 0: no head came
   int retry_after = 0;  // seconds that the server asks for
-  Duration sent{0};    // connected, and about to be written
+  Duration sent{0};     // connected, and about to be written
   Duration ended{0};
   std::vector<BodyPart> parts;  // of the body, without the framing of chunks
 

@@ -47,9 +47,9 @@ StepShape shape_of_row(const LoadRow& row) {
   shape.sequences = shape.decode_sequences + shape.prefill_sequences;
   shape.sampled_rows = shape.sequences;
   shape.tokens = shape.decode_sequences + (shape.prefill_tokens + row.steps - 1) / row.steps;
-  shape.max_context = std::max(row.prompt + row.cached,
-                               row.requests > 0 ? shape.decode_context / std::max<std::int64_t>(row.requests, 1)
-                                                : std::int64_t{0});
+  shape.max_context = std::max(
+      row.prompt + row.cached,
+      row.requests > 0 ? shape.decode_context / std::max<std::int64_t>(row.requests, 1) : std::int64_t{0});
   return shape;
 }
 
@@ -58,8 +58,7 @@ std::vector<double> features_of_row(const LoadRow& row, const LoadPrices& prices
   const bool alone = row.phase == LoadPhase::kPrompt;
   const double steps = alone ? real(row.steps) : 1.0;
   const double tokens = alone ? real(row.prompt) / steps : real(shape.tokens);  // of each step
-  std::vector<double> x{alone ? 1.0 : 0.0, steps, real(shape.decode_context),
-                        real(prefill_pairs(shape))};
+  std::vector<double> x{alone ? 1.0 : 0.0, steps, real(shape.decode_context), real(prefill_pairs(shape))};
   double from = 0;
   for (const std::int64_t knot : prices.knots) {
     x.push_back(steps * std::clamp(tokens - from, 0.0, real(knot) - from));
@@ -96,7 +95,8 @@ void set_prices(LoadFit& fit, const std::vector<double>& coefficients, const Loa
 
 std::vector<Observation> observations_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
   std::vector<Observation> all;
-  for (const LoadRow& row : rows) all.push_back({features_of_row(row, prices), row.ns, 1 / (row.ns * row.ns)});
+  for (const LoadRow& row : rows)
+    all.push_back({features_of_row(row, prices), row.ns, 1 / (row.ns * row.ns)});
   return all;
 }
 
@@ -163,8 +163,7 @@ LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tok
 std::vector<PriceInterval> intervals_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
   const std::vector<Observation> observations = observations_of(rows, prices);
   std::array<std::vector<std::size_t>, 4> phases;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    phases[static_cast<std::size_t>(rows[i].phase)].push_back(i);
+  for (std::size_t i = 0; i < rows.size(); ++i) phases[static_cast<std::size_t>(rows[i].phase)].push_back(i);
   const std::vector<std::string> names = names_of(prices);
   std::vector<std::vector<double>> drawn(names.size());
   for (std::uint32_t round = 0; round < kResamplings; ++round) {
@@ -200,7 +199,8 @@ void check_rows(const std::vector<LoadRow>& rows, const std::string& source) {
     throw ConfigError(Problem{"CAL001", SourcePlace{source, 0, 0}, "", message, "give more time: --budget"});
   };
   for (const LoadPhase phase : {LoadPhase::kPrompt, LoadPhase::kDecode, LoadPhase::kMixed}) {
-    const bool has = std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.phase == phase; });
+    const bool has =
+        std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.phase == phase; });
     if (!has) fail(std::string("holds no row of the phase ") + to_string(phase) + ", which a fit needs");
   }
   const std::size_t fewest = names_of({}).size() + 3;
@@ -240,6 +240,19 @@ double predicted_ns(const LoadFit& fit, const LoadRow& row) {
   all.insert(all.end(), fit.terms.token_ns.begin(), fit.terms.token_ns.end());
   all.insert(all.end(), {fit.terms.row_ns, fit.terms.prefill_step_ns});
   return dot(features_of_row(row, prices), all);
+}
+
+double load_repeat_difference(const std::vector<LoadRow>& rows) {
+  std::map<std::pair<LoadPhase, std::int64_t>, double> last;
+  std::vector<double> differences;
+  for (const LoadRow& row : rows) {
+    if (row.phase == LoadPhase::kCapacity) continue;
+    const auto [before, is_first] = last.try_emplace({row.phase, row.point}, row.ns);
+    if (is_first) continue;
+    differences.push_back(2 * std::abs(before->second - row.ns) / (before->second + row.ns));
+    before->second = row.ns;
+  }
+  return differences.empty() ? 0 : quantile(differences, 0.5);
 }
 
 }  // namespace servetwin

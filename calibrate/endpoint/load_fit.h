@@ -16,8 +16,8 @@ struct LoadFit {
   double front_end_ns = 0;  // of a request: what its first token takes beyond the steps
   std::vector<PriceInterval> intervals;
   ProfileDomain domain;
-  HeldOutErrors error;       // of steps; prefill: of times to the first token
-  std::int64_t rows = 0;     // that were used
+  HeldOutErrors error;    // of steps; prefill: of times to the first token
+  std::int64_t rows = 0;  // that were used
 };
 
 // Coefficients have six significant digits; intervals are those of 200 resamplings of the rows. Throws
@@ -26,5 +26,9 @@ LoadFit fit_load(const std::vector<LoadRow>& rows, const std::string& source);
 
 // What a row would take by those terms.
 double predicted_ns(const LoadFit& fit, const LoadRow& row);
+
+// Median relative difference between two rows of the same load: no fit can be closer. 0 where no load has
+// two.
+double load_repeat_difference(const std::vector<LoadRow>& rows);
 
 }  // namespace servetwin

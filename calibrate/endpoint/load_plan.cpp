@@ -8,8 +8,8 @@ namespace servetwin {
 namespace {
 
 constexpr std::int64_t kShortPrompt = 16;
-constexpr std::int64_t kOutput = 24;      // tokens in which a step's time shows
-constexpr std::int64_t kLongOutput = 96;  // context grows within one answer
+constexpr std::int64_t kOutput = 24;        // tokens in which a step's time shows
+constexpr std::int64_t kLongOutput = 96;    // context grows within one answer
 constexpr std::int64_t kTokensAStep = 256;  // prompts of a wave are computed in steps of at least so many
 
 std::vector<std::int64_t> powers(std::int64_t from, std::int64_t to, std::int64_t factor) {

@@ -22,8 +22,8 @@ struct LoadRow {
   std::int64_t cached = 0;
   std::int64_t steps = 1;  // in which that prompt was computed
   double ns = 0;
-  double usage = 0;       // kCapacity: of the KV cache; 0: not told
-  double low_tokens = 0;  // kCapacity: at least so many tokens were resident
+  double usage = 0;        // kCapacity: of the KV cache; 0: not told
+  double low_tokens = 0;   // kCapacity: at least so many tokens were resident
   double high_tokens = 0;  // and at most; with usage 0: did not fit, 0 where nobody waited
 
   friend bool operator==(const LoadRow&, const LoadRow&) = default;

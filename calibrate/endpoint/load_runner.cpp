@@ -9,14 +9,16 @@
 namespace servetwin {
 namespace {
 
-constexpr double kFewestTokens = 4;  // of a window in which all decode
-constexpr std::size_t kJoinAfter = 4;    // parts of the others' answers
+constexpr double kFewestTokens = 4;    // of a window in which all decode
+constexpr std::size_t kSmoothed = 4;   // tokens on each side of a gap
+constexpr std::size_t kJoinAfter = 4;  // parts of the others' answers
 constexpr std::int64_t kWarmUpOutput = 8;
 
 double ns_between(Duration from, Duration to) { return static_cast<double>(to_ns(to - from)); }
 
 bool all_whole(const std::vector<TimedAnswer>& answers) {
-  return std::all_of(answers.begin(), answers.end(), [](const TimedAnswer& one) { return one.problem.empty(); });
+  return std::all_of(answers.begin(), answers.end(),
+                     [](const TimedAnswer& one) { return one.problem.empty(); });
 }
 
 // The marks within a time, ends included.
@@ -27,30 +29,47 @@ std::vector<TokenMark> marks_in(const TimedAnswer& answer, Duration from, Durati
   return marks;
 }
 
-// Of one answer: its gap that ends nearest to a time, and the gap before.
+// Of one answer: its gap that ends nearest to a time. Tokens around it count too, as if each had taken the
+// usual time, so that one that came late does not spoil it.
 struct GapAt {
   double gap = 0;
-  double before = 0;
+  double before = 0;   // the gap before it, as it was
   double usual = 0;    // the median of the others
   double context = 0;  // keys read in the step
 };
+
+double gap_of_token(const std::vector<TokenMark>& marks, std::size_t i) {
+  return ns_between(marks[i - 1].at, marks[i].at) / (marks[i].tokens - marks[i - 1].tokens);
+}
+
+// Where mark `i` would stand by the mean of those from `from` to `to`.
+double smoothed(const std::vector<TokenMark>& marks,
+                std::size_t i,
+                std::pair<std::size_t, std::size_t> range,
+                double usual) {
+  double sum = 0;
+  for (std::size_t k = range.first; k <= range.second; ++k)
+    sum += static_cast<double>(to_ns(marks[k].at)) + (marks[i].tokens - marks[k].tokens) * usual;
+  return sum / static_cast<double>(range.second - range.first + 1);
+}
+
 std::optional<GapAt> gap_at(const TimedAnswer& answer, Duration at) {
   const auto& marks = answer.marks;
   if (marks.size() < 6) return std::nullopt;
   const auto distance = [at](const TokenMark& mark) { return std::abs(to_ns(mark.at - at)); };
-  const auto nearest = std::min_element(marks.begin(), marks.end(), [&](const auto& a, const auto& b) {
-    return distance(a) < distance(b);
-  });
+  const auto nearest = std::min_element(
+      marks.begin(), marks.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
   const auto i = static_cast<std::size_t>(nearest - marks.begin());
-  if (i < 2) return std::nullopt;
+  if (i < 2 || marks[i].tokens - marks[i - 1].tokens > 1.5) return std::nullopt;
   std::vector<double> others;
   for (std::size_t k = 1; k < marks.size(); ++k) {
-    if (k != i) others.push_back(ns_between(marks[k - 1].at, marks[k].at));
+    if (k != i) others.push_back(gap_of_token(marks, k));
   }
   GapAt found;
-  found.gap = ns_between(marks[i - 1].at, marks[i].at);
-  found.before = ns_between(marks[i - 2].at, marks[i - 1].at);
   found.usual = quantile(others, 0.5);
+  found.before = gap_of_token(marks, i - 1);
+  found.gap = smoothed(marks, i, {i, std::min(i + kSmoothed - 1, marks.size() - 1)}, found.usual) -
+              smoothed(marks, i - 1, {i - std::min(i, kSmoothed), i - 1}, found.usual);
   found.context = static_cast<double>(answer.prompt_tokens) + marks[i - 1].tokens;
   if (static_cast<double>(distance(marks[i])) > 0.5 * found.gap) return std::nullopt;
   return found;
@@ -87,8 +106,8 @@ std::optional<LoadRow> decode_row(const std::vector<TimedAnswer>& answers) {
     const double tokens = marks.back().tokens - marks.front().tokens;
     if (tokens < kFewestTokens) return std::nullopt;
     gaps.push_back(ns_between(marks.front().at, marks.back().at) / tokens);
-    row.context += static_cast<double>(one.prompt_tokens) +
-                   (marks.front().tokens + marks.back().tokens - 1) / 2;
+    row.context +=
+        static_cast<double>(one.prompt_tokens) + (marks.front().tokens + marks.back().tokens - 1) / 2;
   }
   row.ns = quantile(gaps, 0.5);
   return row;
@@ -147,7 +166,8 @@ PointResult LoadRunner::run(const LoadPoint& point) {
   for (const TimedAnswer& answer : load.answers) {
     if (result.problem.empty()) result.problem = answer.problem;
     cached_tokens_ += answer.cached_tokens;
-    merged_tokens_ = merged_tokens_ || static_cast<double>(answer.marks.size()) < 0.8 * static_cast<double>(answer.tokens);
+    merged_tokens_ =
+        merged_tokens_ || static_cast<double>(answer.marks.size()) < 0.8 * static_cast<double>(answer.tokens);
   }
   result.failed = !result.problem.empty();
   if (point.phase == LoadPhase::kCapacity) return run_capacity(point, load);
@@ -157,7 +177,8 @@ PointResult LoadRunner::run(const LoadPoint& point) {
   };
   if (alone) {
     const auto after = before ? steps_counted() : std::nullopt;
-    const double steps = before && after ? *after - *before - steps_besides_ - static_cast<double>(point.output) + 1 : 1;
+    const double steps =
+        before && after ? *after - *before - steps_besides_ - static_cast<double>(point.output) + 1 : 1;
     add(prompt_row(load.answers.front(), std::clamp<std::int64_t>(std::llround(steps), 1, point.prompt)));
   }
   add(point.phase == LoadPhase::kMixed ? mixed_row(load.answers) : decode_row(load.answers));

@@ -14,7 +14,7 @@ namespace {
 
 struct KnownName {
   std::string_view name;
-  std::optional<double> ServerMetrics::* value;
+  std::optional<double> ServerMetrics::*value;
 };
 
 constexpr std::array kNames{
@@ -72,7 +72,8 @@ ServerMetrics server_metrics(const std::string& text) {
       metrics.block_size = whole_label(labels, "block_size");
       metrics.num_blocks = whole_label(labels, "num_gpu_blocks");
     }
-    const auto known = std::find_if(kNames.begin(), kNames.end(), [&](const auto& k) { return k.name == name; });
+    const auto known =
+        std::find_if(kNames.begin(), kNames.end(), [&](const auto& k) { return k.name == name; });
     if (known == kNames.end() || !value || *value.value < 0) continue;
     auto& field = metrics.*(known->value);
     field = field.value_or(0) + *value.value;

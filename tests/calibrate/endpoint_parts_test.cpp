@@ -82,12 +82,13 @@ TEST_CASE("an event has the time of the part that completes it") {
 
 TEST_CASE("usage in each event counts merged tokens, and roles and empty deltas are none") {
   const TimedAnswer answer = timed_answer(
-      answer_of({R"(data: {"choices": [{"delta": {"role": "assistant", "content": ""}}])" + usage(9, 0) + "}\n\n",
-                 R"(data: {"choices": [{"delta": {"content": "a"}}])" + usage(9, 1) + "}\n\n",
-                 R"(data: {"choices": [{"delta": {"content": ""}}])" + usage(9, 2) + "}\n\n",
-                 R"(data: {"choices": [{"delta": {"reasoning_content": "bcd"}}])" + usage(9, 5) + "}\n\n",
-                 R"(data: {"choices": [{"delta": {}, "finish_reason": "length"}])" + usage(9, 5) + "}\n\n",
-                 "data: [DONE]\n\n"}),
+      answer_of(
+          {R"(data: {"choices": [{"delta": {"role": "assistant", "content": ""}}])" + usage(9, 0) + "}\n\n",
+           R"(data: {"choices": [{"delta": {"content": "a"}}])" + usage(9, 1) + "}\n\n",
+           R"(data: {"choices": [{"delta": {"content": ""}}])" + usage(9, 2) + "}\n\n",
+           R"(data: {"choices": [{"delta": {"reasoning_content": "bcd"}}])" + usage(9, 5) + "}\n\n",
+           R"(data: {"choices": [{"delta": {}, "finish_reason": "length"}])" + usage(9, 5) + "}\n\n",
+           "data: [DONE]\n\n"}),
       8);
   CHECK(answer.problem.empty());
   CHECK(answer.counted == TokenCount::kEachEvent);
@@ -140,10 +141,11 @@ TEST_CASE("a response is read byte by byte: chunked, with a length, or until the
     std::string bytes;
     bool needs_end;
   };
-  for (const Case& one : {Case{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
-                               false},
-                          Case{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", false},
-                          Case{"HTTP/1.1 200 OK\r\n\r\nabcde", true}}) {
+  for (const Case& one :
+       {Case{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
+             false},
+        Case{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", false},
+        Case{"HTTP/1.1 200 OK\r\n\r\nabcde", true}}) {
     HttpReader reader;
     std::string body;
     for (const char c : one.bytes) {
@@ -168,7 +170,8 @@ TEST_CASE("a response that ends early or is none is told, and Retry-After is rea
   CHECK_FALSE(HttpReader().put("SSH-2.0-OpenSSH_9.2\r\n", body));
 }
 
-TEST_CASE("metrics of several engines are added up under the names of vLLM, old and new, SGLang and llama.cpp") {
+TEST_CASE(
+    "metrics of several engines are added up under the names of vLLM, old and new, SGLang and llama.cpp") {
   const ServerMetrics vllm = server_metrics(
       "# HELP vllm:num_requests_running Requests.\n# TYPE vllm:num_requests_running gauge\n"
       "vllm:num_requests_running{engine=\"0\",model_name=\"a b{}\"} 3.0\n"
@@ -205,7 +208,8 @@ TEST_CASE("two prompts share no beginning, and one has exactly as many token ids
   CHECK(body_of(dialect, 40, 7, 3, 1) != body_of(dialect, 40, 7, 4, 1));
 }
 
-TEST_CASE("texts have the words that make the tokens, conversations hold one, and fewer fields where refused") {
+TEST_CASE(
+    "texts have the words that make the tokens, conversations hold one, and fewer fields where refused") {
   Dialect dialect;
   dialect.form = PromptForm::kText;
   dialect.tokens_per_word = 2;

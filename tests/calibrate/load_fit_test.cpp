@@ -104,7 +104,17 @@ TEST_CASE("with noise of 3 % the intervals hold the truth and are no wider than 
   CHECK((context.low < 1.02e3 && context.high > 0.98e3));
   CHECK(context.high - context.low < 200);
   CHECK(fit.error.decode.median < 0.03);
-  for (const LoadRow& row : rows_of_truth(0)) CHECK(predicted_ns(fit, row) == Approx(truth_ns(row)).epsilon(0.06));
+  for (const LoadRow& row : rows_of_truth(0))
+    CHECK(predicted_ns(fit, row) == Approx(truth_ns(row)).epsilon(0.06));
+}
+
+TEST_CASE("how much the same load differs is said by rows of one load and phase alone") {
+  CHECK(load_repeat_difference(rows_of_truth(0)) == 0);
+  const double difference = load_repeat_difference(rows_of_truth(0.03));
+  CHECK((difference > 0.005 && difference < 0.06));
+  std::vector<LoadRow> once = rows_of_truth(0.03);
+  once.resize(load_sweep({2048}).size());
+  CHECK(load_repeat_difference(once) == 0);
 }
 
 TEST_CASE("the domain is of single steps: a prompt in four steps has not measured one of its length") {
@@ -174,7 +184,7 @@ TEST_CASE("a prompt that joins is seen in the others' gap, unless it took severa
   CHECK(row->ns == Approx(35e6));
   CHECK((row->requests == 2 && row->prompt == 284 && row->cached == 16));
   CHECK(row->context == Approx(2 * (20 + 6)));
-  CHECK_FALSE(mixed_row({others(ms(25), ms(25)), joined}));          // two long gaps
+  CHECK_FALSE(mixed_row({others(ms(25), ms(25)), joined}));        // two long gaps
   CHECK_FALSE(mixed_row({steady(20, ms(0), ms(10), 6), joined}));  // ended before
 }
 
@@ -250,7 +260,8 @@ TEST_CASE("waiting for a place among the requests says nothing of the cache") {
   CHECK_FALSE(kv_capacity({decode}));
 }
 
-TEST_CASE("tokens held are rounded up to blocks, without those that have ended, and unknown while one waits") {
+TEST_CASE(
+    "tokens held are rounded up to blocks, without those that have ended, and unknown while one waits") {
   const std::vector<TimedAnswer> answers{steady(100, ms(0), ms(10), 10), steady(17, ms(20), ms(10), 3)};
   CHECK(resident_tokens(answers, ms(25), 16) == 112.0 + 32);  // 103 and 18 tokens
   CHECK(resident_tokens(answers, ms(45), 1) == 105.0);
@@ -295,7 +306,8 @@ TEST_CASE("rows are found again after a cut, but not those of another server") {
   CHECK(problem.place.line == 2);
   CHECK(problem.message.find("http://a:1") != std::string::npos);
   std::ofstream(file.path, std::ios::app) << "what is this\n";
-  CHECK(problem_from([&] { LoadRowsFile(file.path, subject, ""); }).message.find("cells") != std::string::npos);
+  CHECK(problem_from([&] { LoadRowsFile(file.path, subject, ""); }).message.find("cells") !=
+        std::string::npos);
 }
 
 }  // namespace
