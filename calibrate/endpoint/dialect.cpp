@@ -10,7 +10,7 @@
 namespace servetwin {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Ids that vocabularies have and that are no special tokens in those of common models.
 constexpr std::uint64_t kFirstId = 1000;
@@ -77,10 +77,10 @@ std::string body_of(const Dialect& dialect,
                     std::int64_t output_tokens,
                     std::uint64_t salt,
                     std::uint64_t number) {
-  Json body{{"model", dialect.model}};
+  OrderedJson body{{"model", dialect.model}};
   Words words(salt, number);
   if (dialect.form == PromptForm::kTokenIds) {
-    Json ids = Json::array();
+    OrderedJson ids = OrderedJson::array();
     for (std::int64_t i = 0; i < prompt_tokens; ++i) ids.push_back(words.id());
     body["prompt"] = std::move(ids);
   } else {
@@ -88,7 +88,7 @@ std::string body_of(const Dialect& dialect,
     if (dialect.form == PromptForm::kText) {
       body["prompt"] = text;
     } else {
-      body["messages"] = Json::array({Json{{"role", "user"}, {"content", text}}});
+      body["messages"] = OrderedJson::array({OrderedJson{{"role", "user"}, {"content", text}}});
     }
   }
   body["max_tokens"] = output_tokens;

@@ -2,7 +2,9 @@
 #include "calibrate/endpoint/endpoint_campaign.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <thread>
 
 namespace servetwin {
@@ -13,6 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kFailuresInARow = 4;
 constexpr std::int64_t kCapacityPoint = 1'000'000;  // numbers of its loads begin here
 constexpr std::int64_t kCapacityOutput = 64;
+constexpr double kProbeRequests = 24;  // so many hold the cache, where prompts may be as long as that takes
 
 class EndpointCampaign {
  public:
@@ -56,11 +59,12 @@ class EndpointCampaign {
     PointResult result;
     for (int i = 0; i < kTries && !is_over(); ++i) {
       report(point);
+      server_.limit(options_.budget - spent());
       result = runner_.run(point);
       if (result.retry_after == 0 || !result.rows.empty()) break;
       wait(std::chrono::seconds(result.retry_after));
     }
-    if (server_.stopped()) return false;
+    if (server_.stopped() || (is_over() && result.failed)) return false;  // it was cut short
     for (LoadRow row : result.rows) {
       row.sweep = number;
       row.point = place;
@@ -93,30 +97,48 @@ class EndpointCampaign {
       return row.phase == LoadPhase::kCapacity && row.usage == 0 && row.high_tokens > 0;
     });
     if (was_found) return !is_over();
-    const std::int64_t longest = options_.space.max_model_len - kCapacityOutput;
-    std::int64_t place = kCapacityPoint;
-    std::int64_t prompt = std::clamp<std::int64_t>(options_.space.max_model_len / 4, 1, 4096);
-    std::int64_t requests = 8;
+    std::optional<LoadPoint> probe = first_probe();
     const Duration until = spent() + (options_.budget - spent()) / 2;
-    for (; requests <= std::min(options_.space.max_concurrency, most_requests_); ++place) {
-      const std::optional<KvCapacity> known = kv_capacity(rows_.rows());
-      const double aim = known ? 1.25 * known->high.value_or(2 * known->low) : 0;
-      if (known && aim / static_cast<double>(requests) > static_cast<double>(prompt)) {
-        const auto needed = static_cast<std::int64_t>(aim / static_cast<double>(requests));
-        if (needed > longest || prompt == longest) {
-          requests *= 2;
-          continue;
-        }
-        prompt = std::min(needed, longest);
-      }
-      if (spent() >= until) return !is_over();
-      if (rows_.has(0, place)) continue;
-      const LoadPoint point{LoadPhase::kCapacity, requests, prompt, kCapacityOutput, 0};
-      if (!measure(point, 0, place)) return !is_over();
-      if (rows_.rows().back().high_tokens > 0) return !is_over();
-      requests *= 2;
+    for (std::int64_t place = kCapacityPoint; probe && spent() < until; ++place) {
+      if (!rows_.has(0, place) && !measure(*probe, 0, place)) break;
+      const LoadRow& last = rows_.rows().back();
+      if (last.usage == 0 && last.high_tokens > 0) break;
+      probe = larger_probe(*probe);
     }
     return !is_over();
+  }
+
+  std::int64_t most_requests() const { return std::min(options_.space.max_concurrency, most_requests_); }
+  std::int64_t longest_prompt() const { return options_.space.max_model_len - kCapacityOutput; }
+
+  // A quarter more than the cache holds as far as is known; none where that cannot be asked for.
+  std::optional<LoadPoint> first_probe() const {
+    const std::optional<KvCapacity> known = kv_capacity(rows_.rows());
+    if (!known || !known->high) {
+      const std::int64_t prompt = std::clamp<std::int64_t>(options_.space.max_model_len / 4, 1, 4096);
+      return probe_of(std::min<std::int64_t>(most_requests(), 8), prompt);
+    }
+    const double aim = 1.25 * *known->high;
+    const auto requests = static_cast<std::int64_t>(
+        std::max(std::ceil(aim / static_cast<double>(longest_prompt())), kProbeRequests));
+    if (requests > most_requests()) {
+      const bool fits = static_cast<double>(most_requests() * longest_prompt()) > aim;
+      if (!fits) return std::nullopt;
+    }
+    const std::int64_t used = std::min(requests, most_requests());
+    return probe_of(used, static_cast<std::int64_t>(aim / static_cast<double>(used)));
+  }
+
+  // Twice as many, or, where no more may be asked at once, twice as long.
+  std::optional<LoadPoint> larger_probe(const LoadPoint& probe) const {
+    if (2 * probe.requests <= most_requests()) return probe_of(2 * probe.requests, probe.prompt);
+    if (probe.prompt >= longest_prompt()) return std::nullopt;
+    return probe_of(most_requests(), 2 * probe.prompt);
+  }
+
+  LoadPoint probe_of(std::int64_t requests, std::int64_t prompt) const {
+    prompt = std::clamp<std::int64_t>(prompt, 1, std::max<std::int64_t>(longest_prompt(), 1));
+    return {LoadPhase::kCapacity, std::max<std::int64_t>(requests, 1), prompt, kCapacityOutput, 0};
   }
 
   void wait(Duration time) const {
@@ -142,6 +164,9 @@ class EndpointCampaign {
       all.emplace_back("events held several tokens: times between tokens are means over events");
     if (!server_.dialect().ignores_eos)
       all.emplace_back("the server does not take ignore_eos: answers may have ended early");
+    const auto metrics = server_.has_metrics() ? server_.metrics() : std::nullopt;
+    if (metrics && metrics->engines > 1)
+      all.emplace_back("several engines answer there: the fit is of none of them");
     if (!skipped_.empty()) {
       all.push_back(std::to_string(skipped_.size()) + " loads gave no rows; the last because it " +
                     last_problem_);

@@ -151,7 +151,7 @@ void EndpointServer::measure_words() {
 
 AnsweredLoad EndpointServer::ask(const std::vector<AskedLengths>& lengths, bool samples_metrics) {
   Load load;
-  load.timeout = options_.answer_timeout;
+  load.timeout = std::min(options_.answer_timeout, limit_);
   if (samples_metrics && has_metrics_) load.sampled_path = kMetrics;
   for (const AskedLengths& one : lengths) {
     load.calls.push_back({path_of(dialect_),

@@ -40,6 +40,8 @@ class EndpointServer {
   EndpointServer(const EndpointAddress& address, const EndpointOptions& options);
 
   AnsweredLoad ask(const std::vector<AskedLengths>& lengths, bool samples_metrics = false);
+  // No load lasts longer from now on.
+  void limit(Duration time) { limit_ = time; }
   std::optional<ServerMetrics> metrics() const;
 
   const EndpointAddress& address() const { return client_.address(); }
@@ -63,6 +65,7 @@ class EndpointServer {
   std::optional<std::int64_t> max_model_len_;
   bool has_metrics_ = false;
   std::uint64_t next_call_ = 0;
+  Duration limit_ = Duration::max();
 };
 
 }  // namespace servetwin

@@ -55,7 +55,7 @@ bool has_text(const Json& object, const char* key) {
   return found->is_string() ? !found->get_ref<const std::string&>().empty() : !found->empty();
 }
 
-std::int64_t whole(const Json& object, const char* key) {
+std::int64_t whole_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
@@ -106,11 +106,11 @@ class AnswerReader {
   bool take_usage(const Json& json) {
     const auto usage = json.find("usage");
     if (usage == json.end() || !usage->is_object()) return false;
-    answer_.prompt_tokens = std::max(answer_.prompt_tokens, whole(*usage, "prompt_tokens"));
-    answer_.tokens = std::max(answer_.tokens, whole(*usage, "completion_tokens"));
+    answer_.prompt_tokens = std::max(answer_.prompt_tokens, whole_of(*usage, "prompt_tokens"));
+    answer_.tokens = std::max(answer_.tokens, whole_of(*usage, "completion_tokens"));
     const auto details = usage->find("prompt_tokens_details");
     if (details != usage->end() && details->is_object()) {
-      answer_.cached_tokens = std::max(answer_.cached_tokens, whole(*details, "cached_tokens"));
+      answer_.cached_tokens = std::max(answer_.cached_tokens, whole_of(*details, "cached_tokens"));
     }
     return usage->contains("completion_tokens");
   }

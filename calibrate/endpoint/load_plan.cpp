@@ -43,10 +43,23 @@ class Sweep {
           add({LoadPhase::kMixed, requests, kShortPrompt, kOutput + requests, joins});
       }
     }
-    return points_;
+    return in_turns();
   }
 
  private:
+  // One of each phase after the other, so that a short time has seen all of them.
+  std::vector<LoadPoint> in_turns() const {
+    std::array<std::vector<LoadPoint>, 3> phases;
+    for (const LoadPoint& point : points_) phases[static_cast<std::size_t>(point.phase)].push_back(point);
+    std::vector<LoadPoint> all;
+    for (std::size_t i = 0; all.size() < points_.size(); ++i) {
+      for (const std::vector<LoadPoint>& phase : phases) {
+        if (i < phase.size()) all.push_back(phase[i]);
+      }
+    }
+    return all;
+  }
+
   static LoadPoint wave(std::int64_t requests, std::int64_t prompt) {
     return {LoadPhase::kDecode, requests, prompt, wave_output(requests, prompt), 0};
   }

@@ -17,7 +17,7 @@ struct KnownName {
   std::optional<double> ServerMetrics::*value;
 };
 
-constexpr std::array kNames{
+constexpr std::array kMetricNames{
     KnownName{"vllm:num_requests_running", &ServerMetrics::running},
     KnownName{"sglang:num_running_reqs", &ServerMetrics::running},
     KnownName{"llamacpp:requests_processing", &ServerMetrics::running},
@@ -73,8 +73,8 @@ ServerMetrics server_metrics(const std::string& text) {
       metrics.num_blocks = whole_label(labels, "num_gpu_blocks");
     }
     const auto known =
-        std::find_if(kNames.begin(), kNames.end(), [&](const auto& k) { return k.name == name; });
-    if (known == kNames.end() || !value || *value.value < 0) continue;
+        std::find_if(kMetricNames.begin(), kMetricNames.end(), [&](const auto& k) { return k.name == name; });
+    if (known == kMetricNames.end() || !value || *value.value < 0) continue;
     auto& field = metrics.*(known->value);
     field = field.value_or(0) + *value.value;
     if (known->value == &ServerMetrics::kv_usage) ++usages;

@@ -1,10 +1,13 @@
 // If these fail, calibrate --endpoint does not find the prices and the cache of a server that has known ones,
 // or fails on a server that lacks something.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <functional>
 
 #include "calibrate/endpoint/endpoint_campaign.h"
 #include "calibrate/endpoint/endpoint_profile.h"
+#include "calibrate/endpoint/load_fit.h"
 #include "engine/base/error.h"
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
@@ -159,6 +162,34 @@ TEST_CASE("a server that refuses more than it can queue says so, and the load ha
   CHECK(result.retry_after == 1);
   CHECK(result.problem.find("status 429") != std::string::npos);
   CHECK(runner.run({LoadPhase::kDecode, 2, 16, 24, 0}).problem.empty());
+}
+
+TEST_CASE("a budget that is too short is kept to, and the rows stay for the next time") {
+  const ServerRig rig(known_server());
+  EndpointServer server(address_of(rig), patient());
+  const std::string file = "endpoint_budget_test.csv";
+  std::remove(file.c_str());
+  const LoadSubject subject{server.address().text(), server.version(), server.dialect().model};
+  EndpointCampaignOptions options;
+  options.budget = std::chrono::milliseconds(2500);
+  options.space.max_model_len = 1024;
+  std::vector<LoadRow> before;
+  {
+    LoadRowsFile rows(file, subject, "2026-11-30");
+    const auto start = std::chrono::steady_clock::now();
+    measure_endpoint(server, rows, options);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+    before = rows.rows();
+    CHECK_FALSE(before.empty());
+    CHECK(problem_of([&] { fit_load(rows.rows(), file); }).find("CAL001") != std::string::npos);
+  }
+  LoadRowsFile rows(file, subject, "2026-11-30");
+  CHECK(rows.rows() == before);
+  measure_endpoint(server, rows, options);
+  REQUIRE(rows.rows().size() > before.size());
+  CHECK(std::equal(before.begin(), before.end(), rows.rows().begin()));
+  CHECK_FALSE((rows.rows()[before.size()].sweep == 0 && rows.rows()[before.size()].point == 0));
+  std::remove(file.c_str());
 }
 
 TEST_CASE("a load ends when it is asked to, and a server that never answers ends by its time limit") {

@@ -17,11 +17,11 @@ namespace servetwin::test {
 
 struct RigOptions {
   std::string engine;  // more keys of the scenario's engine
-  std::string limits = "max_num_seqs: 8, max_num_batched_tokens: 256, max_model_len: 512, num_blocks: 400";
-  std::string cost = "{model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 1}";
   double speed = 1;
   ApiOptions api;
   HttpServerOptions server;
+  std::string limits = "max_num_seqs: 8, max_num_batched_tokens: 256, max_model_len: 512, num_blocks: 400";
+  std::string cost = "{model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 1}";
 };
 
 class ServerRig {
