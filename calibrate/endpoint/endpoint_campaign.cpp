@@ -23,6 +23,7 @@ class EndpointCampaign {
       : server_(server), rows_(rows), options_(options), runner_(server), start_(SteadyClock::now()) {}
 
   EndpointCampaignResult run() {
+    server_.limit(options_.budget);
     runner_.warm_up();
     const std::vector<LoadPoint> points = load_sweep(options_.space);
     bool in_time = true;

@@ -2,12 +2,15 @@
 #include "calibrate/endpoint/http_reader.h"
 
 #include <boost/beast/http.hpp>
+#include <cstdint>
 
 #include "engine/base/unit_text.h"
 
 namespace servetwin {
 
 namespace http = boost::beast::http;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;  // as good as none, which Beast 1.74 mistakes
 
 struct HttpReader::State {
   http::response_parser<http::string_body> parser;
@@ -16,7 +19,7 @@ struct HttpReader::State {
 
 HttpReader::HttpReader() : state_(std::make_unique<State>()) {
   state_->parser.eager(true);
-  state_->parser.body_limit(boost::none);
+  state_->parser.body_limit(kMostBytes);
 }
 HttpReader::~HttpReader() = default;
 HttpReader::HttpReader(HttpReader&&) noexcept = default;

@@ -133,6 +133,18 @@ double unseen_error(const std::vector<LoadRow>& rows, const LoadPrices& prices) 
   return sum / static_cast<double>(rows.size());
 }
 
+// Knots that others have made idle.
+LoadPrices without_idle_knots(const std::vector<LoadRow>& rows, LoadPrices prices) {
+  constexpr double kNothing = 1e-4;
+  const double error = unseen_error(rows, prices);
+  for (const std::int64_t knot : std::set<std::int64_t>(prices.knots)) {
+    LoadPrices fewer = prices;
+    fewer.knots.erase(knot);
+    if (unseen_error(rows, fewer) * kLoadWorthwhile <= error + kNothing) prices = fewer;
+  }
+  return prices;
+}
+
 LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tokens) {
   LoadPrices best;
   double error = unseen_error(rows, best);
@@ -155,7 +167,7 @@ LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tok
       error = candidate;
       best = prices;
     }
-    if (error >= before * kLoadWorthwhile) return old;
+    if (error >= before * kLoadWorthwhile) return without_idle_knots(rows, old);
   }
 }
 

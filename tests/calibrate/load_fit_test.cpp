@@ -1,4 +1,5 @@
 // If these fail, the times that clients see become wrong rows, or rows become a wrong fit or capacity.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -53,9 +54,11 @@ std::vector<LoadRow> rows_of_truth(double spread) {
   space.max_model_len = 2048;
   std::vector<LoadRow> rows;
   for (std::int64_t sweep = 0; sweep < 3; ++sweep) {
+    std::int64_t number = 0;
     for (const LoadPoint& point : load_sweep(space)) {
       LoadRow row;
       row.sweep = sweep;
+      row.point = number++;
       row.phase = point.phase;
       row.requests = point.phase == LoadPhase::kPrompt ? 0 : point.requests;
       row.prompt = point.phase == LoadPhase::kMixed ? point.joins : 0;
@@ -126,7 +129,12 @@ TEST_CASE("the domain is of single steps: a prompt in four steps has not measure
 TEST_CASE("too few rows, or none of a phase, are refused with place and remedy") {
   std::vector<LoadRow> rows = rows_of_truth(0);
   rows.resize(5);
-  Problem problem = problem_from([&] { fit_load(rows, "rows.csv"); });
+  CHECK(problem_from([&] { fit_load(rows, "rows.csv"); }).message.find("holds 5 rows") == 0);
+  rows = rows_of_truth(0);
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [](const LoadRow& row) { return row.phase == LoadPhase::kDecode; }),
+             rows.end());
+  const Problem problem = problem_from([&] { fit_load(rows, "rows.csv"); });
   CHECK(problem.code == "CAL001");
   CHECK(problem.place.file == "rows.csv");
   CHECK(problem.message.find("decode") != std::string::npos);
@@ -184,7 +192,9 @@ TEST_CASE("a prompt that joins is seen in the others' gap, unless it took severa
   CHECK(row->ns == Approx(35e6));
   CHECK((row->requests == 2 && row->prompt == 284 && row->cached == 16));
   CHECK(row->context == Approx(2 * (20 + 6)));
-  CHECK_FALSE(mixed_row({others(ms(25), ms(25)), joined}));        // two long gaps
+  TimedAnswer later = joined;
+  later.marks.front().at = ms(110);
+  CHECK_FALSE(mixed_row({others(ms(25), ms(25)), later}));         // two long gaps
   CHECK_FALSE(mixed_row({steady(20, ms(0), ms(10), 6), joined}));  // ended before
 }
 
