@@ -23,6 +23,7 @@ namespace servetwin {
 namespace {
 
 constexpr std::int64_t kUsualModelLen = 4096;
+constexpr std::int64_t kLeastResident = 256;
 constexpr double kPlannedShare = 0.8;  // of the cache that a server states, for loads that shall not queue
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now())); }
@@ -57,7 +58,9 @@ LoadSpace space_of_server(const EndpointServer& server, const LoadLimits& limits
   const auto metrics = server.metrics();
   if (metrics && metrics->num_blocks && metrics->block_size) {
     const auto held = static_cast<double>(*metrics->num_blocks * *metrics->block_size);
-    space.max_resident = std::min(space.max_resident, static_cast<std::int64_t>(kPlannedShare * held));
+    const auto planned = static_cast<std::int64_t>(kPlannedShare * held);
+    // Less than one short conversation is no cache, but a number that the server does not know yet.
+    if (planned > kLeastResident) space.max_resident = std::min(space.max_resident, planned);
   }
   return space;
 }

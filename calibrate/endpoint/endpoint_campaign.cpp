@@ -165,9 +165,6 @@ class EndpointCampaign {
       all.emplace_back("events held several tokens: times between tokens are means over events");
     if (!server_.dialect().ignores_eos)
       all.emplace_back("the server does not take ignore_eos: answers may have ended early");
-    const auto metrics = server_.has_metrics() ? server_.metrics() : std::nullopt;
-    if (metrics && metrics->engines > 1)
-      all.emplace_back("several engines answer there: the fit is of none of them");
     if (!skipped_.empty()) {
       all.push_back(std::to_string(skipped_.size()) + " loads gave no rows; the last because it " +
                     last_problem_);

@@ -48,7 +48,14 @@ EndpointServer::EndpointServer(const EndpointAddress& address, const EndpointOpt
     : client_(address, options.api_key, options.stop), options_(options) {
   read_models(options.model);
   read_version();
-  has_metrics_ = metrics().has_value();
+  const auto metrics_now = metrics();
+  has_metrics_ = metrics_now.has_value();
+  if (metrics_now && metrics_now->engines > 1) {
+    refuse_endpoint(address,
+                    std::to_string(metrics_now->engines) +
+                        " engines answer there, and nobody knows which of them computes what",
+                    "start it with one engine, or name the port of one of them");
+  }
   negotiate();
   if (dialect_.form != PromptForm::kTokenIds) measure_words();
 }

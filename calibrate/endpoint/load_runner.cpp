@@ -190,7 +190,7 @@ PointResult LoadRunner::run(const LoadPoint& point) {
 std::vector<LoadRow> LoadRunner::usage_rows(const AnsweredLoad& load) const {
   std::vector<LoadRow> rows;
   for (const auto& [answer, metrics] : load.samples) {
-    if (!metrics.kv_usage || *metrics.kv_usage <= 0 || metrics.engines > 1) continue;
+    if (!metrics.kv_usage || *metrics.kv_usage <= 0) continue;
     const auto low = resident_tokens(load.answers, answer.sent, block_known_ ? block_ : 1);
     const auto high = resident_tokens(load.answers, answer.ended, block_);
     if (!low || !high || *low <= 0 || *high < *low) continue;

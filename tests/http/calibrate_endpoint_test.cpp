@@ -134,7 +134,15 @@ TEST_CASE("who has to wait shows the cache of a server that tells no usage") {
   CHECK(*capacity->high < 4800 * 1.3);
 }
 
-TEST_CASE("no server, no key, no such model, and a full queue are told with what to do") {
+TEST_CASE("two engines behind one address are refused") {
+  RigOptions options;
+  options.cost += "\n  replicas: 2";
+  const ServerRig rig(options);
+  CHECK(problem_of([&] { EndpointServer(address_of(rig), patient()); }).find("2 engines answer there") !=
+        std::string::npos);
+}
+
+TEST_CASE("no server, no key and no such model are told with what to do") {
   RigOptions options;
   options.api.api_key = "secret";
   const ServerRig rig(options);
