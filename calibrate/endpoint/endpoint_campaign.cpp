@@ -13,9 +13,10 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kFailuresInARow = 4;
-constexpr std::int64_t kCapacityPoint = 1'000'000;  // numbers of its loads begin here
 constexpr std::int64_t kCapacityOutput = 64;
 constexpr double kProbeRequests = 24;  // so many hold the cache, where prompts may be as long as that takes
+
+std::string whole_text(double value) { return std::to_string(std::llround(value)); }
 
 class EndpointCampaign {
  public:
@@ -42,20 +43,19 @@ class EndpointCampaign {
 
   // False when the time is up.
   bool sweep(const std::vector<LoadPoint>& points, std::int64_t number) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const auto point = static_cast<std::int64_t>(i);
-      if (points[i].requests > most_requests_ || rows_.has(number, point) || skipped_.count(point) > 0)
-        continue;
-      if (is_over() || spent() + took_[point] > options_.budget) return false;
+    for (const LoadPoint& point : points) {
+      const std::int64_t name = number_of(point);
+      if (point.requests > most_requests_ || rows_.has(number, name) || skipped_.count(name) > 0) continue;
+      if (is_over() || spent() + took_[name] > options_.budget) return false;
       const Duration before = spent();
-      measure(points[i], number, point);
-      took_[point] = spent() - before;
+      measure(point, number);
+      took_[name] = spent() - before;
     }
     return !is_over();
   }
 
   // Tries again when the server asks for it; true when rows came.
-  bool measure(const LoadPoint& point, std::int64_t number, std::int64_t place) {
+  bool measure(const LoadPoint& point, std::int64_t number) {
     constexpr int kTries = 3;
     PointResult result;
     for (int i = 0; i < kTries && !is_over(); ++i) {
@@ -68,19 +68,19 @@ class EndpointCampaign {
     if (server_.stopped() || (is_over() && result.failed)) return false;  // it was cut short
     for (LoadRow row : result.rows) {
       row.sweep = number;
-      row.point = place;
+      row.point = number_of(point);
       rows_.append(row);
     }
     if (!result.rows.empty()) {
       failures_ = 0;
       return true;
     }
-    note_failure(point, place, result);
+    note_failure(point, result);
     return false;
   }
 
-  void note_failure(const LoadPoint& point, std::int64_t place, const PointResult& result) {
-    skipped_[place] = result.problem;
+  void note_failure(const LoadPoint& point, const PointResult& result) {
+    skipped_[number_of(point)] = result.problem;
     last_problem_ = result.problem;
     if (result.retry_after > 0 && point.requests > 1) {
       most_requests_ = std::min(most_requests_, point.requests - 1);
@@ -100,8 +100,8 @@ class EndpointCampaign {
     if (was_found) return !is_over();
     std::optional<LoadPoint> probe = first_probe();
     const Duration until = spent() + (options_.budget - spent()) / 2;
-    for (std::int64_t place = kCapacityPoint; probe && spent() < until; ++place) {
-      if (!rows_.has(0, place) && !measure(*probe, 0, place)) break;
+    while (probe && spent() < until) {
+      if (!rows_.has(0, number_of(*probe)) && !measure(*probe, 0)) break;
       const LoadRow& last = rows_.rows().back();
       if (last.usage == 0 && last.high_tokens > 0) break;
       probe = larger_probe(*probe);
@@ -163,6 +163,10 @@ class EndpointCampaign {
     }
     if (runner_.merged_tokens())
       all.emplace_back("events held several tokens: times between tokens are means over events");
+    if (runner_.most_waiting() > 0 || runner_.preemptions() > 0) {
+      all.push_back("by the server's metrics up to " + whole_text(runner_.most_waiting()) +
+                    " requests waited, and " + whole_text(runner_.preemptions()) + " were preempted");
+    }
     if (!server_.dialect().ignores_eos)
       all.emplace_back("the server does not take ignore_eos: answers may have ended early");
     if (!skipped_.empty()) {

@@ -110,13 +110,13 @@ std::vector<double> predict_unseen(const std::vector<LoadRow>& rows,
   folds = std::min(folds, groups.size());
   std::vector<double> predicted(rows.size());
   for (std::size_t fold = 0; fold < folds; ++fold) {
-    NormalEquations rest(observations.front().x.size());
+    std::vector<Observation> rest;
     std::size_t number = 0;
     for (const auto& [group, members] : groups) {
       if (number++ % folds == fold) continue;
-      for (const std::size_t i : members) rest.add(observations[i]);
+      for (const std::size_t i : members) rest.push_back(observations[i]);
     }
-    const std::vector<double> fit = solve_nonnegative(rest);
+    const std::vector<double> fit = solve_robustly(rest);
     number = 0;
     for (const auto& [group, members] : groups) {
       if (number++ % folds != fold) continue;
@@ -172,8 +172,9 @@ LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tok
 }
 
 // Rows are drawn anew within each phase, so that none of them is ever without rows.
-std::vector<PriceInterval> intervals_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
-  const std::vector<Observation> observations = observations_of(rows, prices);
+std::vector<PriceInterval> intervals_of(const std::vector<LoadRow>& rows,
+                                        const std::vector<Observation>& observations,
+                                        const LoadPrices& prices) {
   std::array<std::vector<std::size_t>, 4> phases;
   for (std::size_t i = 0; i < rows.size(); ++i) phases[static_cast<std::size_t>(rows[i].phase)].push_back(i);
   const std::vector<std::string> names = names_of(prices);
@@ -215,19 +216,38 @@ void check_rows(const std::vector<LoadRow>& rows, const std::string& source) {
         std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.phase == phase; });
     if (!has) fail(std::string("holds no row of the phase ") + to_string(phase) + ", which a fit needs");
   }
-  const std::size_t fewest = names_of({}).size() + 3;
+  const std::size_t fewest = names_of({}).size() + 1;
   if (rows.size() < fewest) {
-    fail("holds " + std::to_string(rows.size()) + " rows, and a fit needs " + std::to_string(fewest) +
+    fail("holds " + std::to_string(rows.size()) + " loads, and a fit needs " + std::to_string(fewest) +
          " at least");
   }
+}
+
+// Rows of the same load as one: the median of their times, for a time is often late and never early.
+std::vector<LoadRow> merged_loads(const std::vector<LoadRow>& rows) {
+  std::map<std::pair<LoadPhase, std::int64_t>, std::vector<LoadRow>> by_load;
+  for (const LoadRow& row : rows) {
+    if (row.phase != LoadPhase::kCapacity && row.ns > 0) by_load[{row.phase, row.point}].push_back(row);
+  }
+  std::vector<LoadRow> merged;
+  for (const auto& [load, same] : by_load) {
+    std::vector<double> times;
+    double context = 0;
+    for (const LoadRow& row : same) {
+      times.push_back(row.ns);
+      context += row.context;
+    }
+    merged.push_back(same.front());
+    merged.back().ns = quantile(times, 0.5);
+    merged.back().context = context / static_cast<double>(same.size());
+  }
+  return merged;
 }
 
 }  // namespace
 
 LoadFit fit_load(const std::vector<LoadRow>& all, const std::string& source) {
-  std::vector<LoadRow> rows;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
-               [](const LoadRow& row) { return row.phase != LoadPhase::kCapacity && row.ns > 0; });
+  const std::vector<LoadRow> rows = merged_loads(all);
   check_rows(rows, source);
   LoadFit fit;
   fit.rows = static_cast<std::int64_t>(rows.size());
@@ -239,7 +259,7 @@ LoadFit fit_load(const std::vector<LoadRow>& all, const std::string& source) {
   const LoadPrices prices = chosen_prices(rows, fit.domain.tokens);
   std::vector<Observation> observations = observations_of(rows, prices);
   set_prices(fit, solve_robustly(observations), prices);
-  fit.intervals = intervals_of(rows, prices);
+  fit.intervals = intervals_of(rows, observations, prices);
   fit.error = errors_of(steps, predict_unseen(rows, prices, rows.size()));
   return fit;
 }

@@ -20,8 +20,8 @@ struct LoadFit {
   std::int64_t rows = 0;  // that were used
 };
 
-// Coefficients have six significant digits; intervals are those of 200 resamplings of the rows. Throws
-// ConfigError (CAL001), naming `source`, for fewer rows than prices or without one of the three phases.
+// Coefficients have six significant digits; intervals are those of 200 resamplings of the loads. Throws
+// ConfigError (CAL001), naming `source`, for fewer loads than prices or without one of the three phases.
 LoadFit fit_load(const std::vector<LoadRow>& rows, const std::string& source);
 
 // What a row would take by those terms.

@@ -82,6 +82,18 @@ const char* to_string(LoadPhase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
+std::int64_t number_of(const LoadPoint& point) {
+  constexpr std::int64_t kPrompts = 1 << 21;
+  constexpr std::int64_t kRequests = 1 << 11;
+  constexpr std::int64_t kJoins = 1 << 5;  // in steps of 32
+  constexpr std::int64_t kOutputs = 1 << 10;
+  std::int64_t number = point.output % kOutputs;
+  number = number * kJoins + point.joins / 32 % kJoins;
+  number = number * kRequests + point.requests % kRequests;
+  number = number * kPrompts + point.prompt % kPrompts;
+  return number * 4 + static_cast<std::int64_t>(point.phase);
+}
+
 std::vector<LoadPoint> load_sweep(const LoadSpace& space) { return Sweep(space).points(); }
 
 }  // namespace servetwin

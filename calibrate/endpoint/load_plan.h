@@ -20,6 +20,9 @@ struct LoadPoint {
   friend bool operator==(const LoadPoint&, const LoadPoint&) = default;
 };
 
+// Names a load, so that rows of it are found again whatever else a plan holds.
+std::int64_t number_of(const LoadPoint& point);
+
 struct LoadSpace {
   std::int64_t max_model_len = 4096;
   std::int64_t max_prompt = 8192;      // longest prompt of the ladder

@@ -14,7 +14,7 @@ namespace servetwin {
 // prompt joins. kCapacity: one look at how full the KV cache is, or one wave's bounds.
 struct LoadRow {
   std::int64_t sweep = 0;
-  std::int64_t point = 0;  // of the sweep
+  std::int64_t point = 0;  // number_of() the load
   LoadPhase phase = LoadPhase::kPrompt;
   std::int64_t requests = 0;  // that decode
   double context = 0;         // keys that they read in a step together, in the mean

@@ -129,7 +129,7 @@ std::optional<LoadRow> mixed_row(const std::vector<TimedAnswer>& answers) {
     // A prompt that took several steps made the gap before longer as well.
     const double longer = found->gap - found->usual;
     if (found->before - found->usual > std::max(0.5 * longer, 0.25 * found->usual)) return std::nullopt;
-    gaps.push_back(found->gap);
+    gaps.push_back(std::max(found->gap, found->usual));  // more work takes no less time
     row.context += found->context;
   }
   row.ns = quantile(gaps, 0.5);
@@ -170,6 +170,7 @@ PointResult LoadRunner::run(const LoadPoint& point) {
         merged_tokens_ || static_cast<double>(answer.marks.size()) < 0.8 * static_cast<double>(answer.tokens);
   }
   result.failed = !result.problem.empty();
+  note_metrics(load);
   if (point.phase == LoadPhase::kCapacity) return run_capacity(point, load);
   if (!result.problem.empty()) return result;
   const auto add = [&](const std::optional<LoadRow>& row) {
@@ -185,6 +186,15 @@ PointResult LoadRunner::run(const LoadPoint& point) {
   for (const LoadRow& row : usage_rows(load)) result.rows.push_back(row);
   if (result.rows.empty()) result.problem = "showed no time in which all decoded together";
   return result;
+}
+
+void LoadRunner::note_metrics(const AnsweredLoad& load) {
+  for (const auto& [answer, metrics] : load.samples)
+    most_waiting_ = std::max(most_waiting_, metrics.waiting.value_or(0));
+  if (load.samples.empty()) return;
+  const auto& first = load.samples.front().second.preemptions;
+  const auto& last = load.samples.back().second.preemptions;
+  if (first && last) preemptions_ += *last - *first;
 }
 
 std::vector<LoadRow> LoadRunner::usage_rows(const AnsweredLoad& load) const {

@@ -38,9 +38,13 @@ class LoadRunner {
   std::int64_t cached_tokens() const { return cached_tokens_; }
   // Events held several tokens: gaps between them are no steps, and their mean is used.
   bool merged_tokens() const { return merged_tokens_; }
+  // By /metrics, in any load: most requests that waited, and how often one was preempted.
+  double most_waiting() const { return most_waiting_; }
+  double preemptions() const { return preemptions_; }
 
  private:
   std::optional<double> steps_counted() const;
+  void note_metrics(const AnsweredLoad& load);
   std::vector<LoadRow> usage_rows(const AnsweredLoad& load) const;
   PointResult run_capacity(const LoadPoint& point, const AnsweredLoad& load) const;
 
@@ -51,6 +55,8 @@ class LoadRunner {
   double steps_besides_ = 0;
   std::int64_t cached_tokens_ = 0;
   bool merged_tokens_ = false;
+  double most_waiting_ = 0;
+  double preemptions_ = 0;
 };
 
 }  // namespace servetwin
