@@ -103,13 +103,9 @@ std::string price_table(const StepProfile& profile) {
   std::vector<double> values{profile.endpoint->front_end_ns, terms.base_ns, terms.context_ns, terms.pair_ns};
   values.insert(values.end(), terms.token_ns.begin(), terms.token_ns.end());
   values.insert(values.end(), {terms.row_ns, terms.prefill_step_ns});
-  const std::size_t always = 4 + terms.token_ns.size();
   const auto& intervals = profile.endpoint->intervals;
-  for (std::size_t i = 0; i < intervals.size(); ++i) {
-    double value = i < always ? values[i] : 0;
-    if (intervals[i].price == "row_ns") value = terms.row_ns;
-    if (intervals[i].price == "prefill_step_ns") value = terms.prefill_step_ns;
-    text += fmt::format("{:<18}{:>12}   {} to {}\n", intervals[i].price, shown_ns(value),
+  for (std::size_t i = 0; i < std::min(values.size(), intervals.size()); ++i) {
+    text += fmt::format("{:<18}{:>12}   {} to {}\n", intervals[i].price, shown_ns(values[i]),
                         shown_ns(intervals[i].low), shown_ns(intervals[i].high));
   }
   return text;

@@ -25,11 +25,8 @@ constexpr std::uint64_t kResamplingSeed = 1;
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-struct LoadPrices {
-  std::set<std::int64_t> knots;
-  bool rows = false;
-  bool prefill_step = false;
-};
+// Where the price of a token changes. All other prices are always there.
+using Knots = std::set<std::int64_t>;
 
 // The shape of the row's step; of a prompt alone, of one of its steps.
 StepShape shape_of_row(const LoadRow& row) {
@@ -53,58 +50,54 @@ StepShape shape_of_row(const LoadRow& row) {
   return shape;
 }
 
-std::vector<double> features_of_row(const LoadRow& row, const LoadPrices& prices) {
+std::vector<double> features_of_row(const LoadRow& row, const Knots& knots) {
   const StepShape shape = shape_of_row(row);
   const bool alone = row.phase == LoadPhase::kPrompt;
   const double steps = alone ? real(row.steps) : 1.0;
   const double tokens = alone ? real(row.prompt) / steps : real(shape.tokens);  // of each step
   std::vector<double> x{alone ? 1.0 : 0.0, steps, real(shape.decode_context), real(prefill_pairs(shape))};
   double from = 0;
-  for (const std::int64_t knot : prices.knots) {
+  for (const std::int64_t knot : knots) {
     x.push_back(steps * std::clamp(tokens - from, 0.0, real(knot) - from));
     from = real(knot);
   }
   x.push_back(steps * std::max(0.0, tokens - from));
-  if (prices.rows) x.push_back(steps * real(shape.sequences));
-  if (prices.prefill_step) x.push_back(shape.prefill_sequences > 0 ? steps : 0.0);
+  x.push_back(steps * real(shape.sequences));
+  x.push_back(shape.prefill_sequences > 0 ? steps : 0.0);
   return x;
 }
 
 // The prices' names, in the order of the features.
-std::vector<std::string> names_of(const LoadPrices& prices) {
+std::vector<std::string> names_of(const Knots& knots) {
   std::vector<std::string> names{"front_end_ns", "base_ns", "context_ns", "pair_ns"};
-  for (std::size_t i = 0; i <= prices.knots.size(); ++i)
-    names.push_back(prices.knots.empty() ? "token_ns" : "token_ns[" + std::to_string(i) + ']');
-  if (prices.rows) names.emplace_back("row_ns");
-  if (prices.prefill_step) names.emplace_back("prefill_step_ns");
+  for (std::size_t i = 0; i <= knots.size(); ++i)
+    names.push_back(knots.empty() ? "token_ns" : "token_ns[" + std::to_string(i) + ']');
+  names.insert(names.end(), {"row_ns", "prefill_step_ns"});
   return names;
 }
 
-void set_prices(LoadFit& fit, const std::vector<double>& coefficients, const LoadPrices& prices) {
+void set_prices(LoadFit& fit, const std::vector<double>& coefficients, const Knots& knots) {
   auto next = coefficients.begin();
   const auto take = [&next] { return six_digits(*next++); };
   fit.front_end_ns = take();
   fit.terms.base_ns = take();
   fit.terms.context_ns = take();
   fit.terms.pair_ns = take();
-  fit.terms.token_knots.assign(prices.knots.begin(), prices.knots.end());
-  for (std::size_t i = 0; i <= prices.knots.size(); ++i) fit.terms.token_ns.push_back(take());
-  if (prices.rows) fit.terms.row_ns = take();
-  if (prices.prefill_step) fit.terms.prefill_step_ns = take();
+  fit.terms.token_knots.assign(knots.begin(), knots.end());
+  for (std::size_t i = 0; i <= knots.size(); ++i) fit.terms.token_ns.push_back(take());
+  fit.terms.row_ns = take();
+  fit.terms.prefill_step_ns = take();
 }
 
-std::vector<Observation> observations_of(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
+std::vector<Observation> observations_of(const std::vector<LoadRow>& rows, const Knots& knots) {
   std::vector<Observation> all;
-  for (const LoadRow& row : rows)
-    all.push_back({features_of_row(row, prices), row.ns, 1 / (row.ns * row.ns)});
+  for (const LoadRow& row : rows) all.push_back({features_of_row(row, knots), row.ns, 1 / (row.ns * row.ns)});
   return all;
 }
 
 // For each row what a fit without the rows of its kind of step says of it, kinds being dealt to `folds`.
-std::vector<double> predict_unseen(const std::vector<LoadRow>& rows,
-                                   const LoadPrices& prices,
-                                   std::size_t folds) {
-  const std::vector<Observation> observations = observations_of(rows, prices);
+std::vector<double> predict_unseen(const std::vector<LoadRow>& rows, const Knots& knots, std::size_t folds) {
+  const std::vector<Observation> observations = observations_of(rows, knots);
   std::map<std::int64_t, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < rows.size(); ++i) groups[shape_group(shape_of_row(rows[i]))].push_back(i);
   folds = std::min(folds, groups.size());
@@ -126,58 +119,51 @@ std::vector<double> predict_unseen(const std::vector<LoadRow>& rows,
   return predicted;
 }
 
-double unseen_error(const std::vector<LoadRow>& rows, const LoadPrices& prices) {
-  const std::vector<double> predicted = predict_unseen(rows, prices, kLoadFolds);
+double unseen_error(const std::vector<LoadRow>& rows, const Knots& knots) {
+  const std::vector<double> predicted = predict_unseen(rows, knots, kLoadFolds);
   double sum = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) sum += std::min(1.0, std::abs(predicted[i] / rows[i].ns - 1));
   return sum / static_cast<double>(rows.size());
 }
 
-// Knots that others have made idle.
-LoadPrices without_idle_knots(const std::vector<LoadRow>& rows, LoadPrices prices) {
+// Knots that others have made idle are left out.
+Knots without_idle(const std::vector<LoadRow>& rows, Knots knots) {
   constexpr double kNothing = 1e-4;
-  const double error = unseen_error(rows, prices);
-  for (const std::int64_t knot : std::set<std::int64_t>(prices.knots)) {
-    LoadPrices fewer = prices;
-    fewer.knots.erase(knot);
-    if (unseen_error(rows, fewer) * kLoadWorthwhile <= error + kNothing) prices = fewer;
+  const double error = unseen_error(rows, knots);
+  for (const std::int64_t knot : Knots(knots)) {
+    Knots fewer = knots;
+    fewer.erase(knot);
+    if (unseen_error(rows, fewer) * kLoadWorthwhile <= error + kNothing) knots = fewer;
   }
-  return prices;
+  return knots;
 }
 
-LoadPrices chosen_prices(const std::vector<LoadRow>& rows, std::int64_t most_tokens) {
-  LoadPrices best;
+Knots chosen_knots(const std::vector<LoadRow>& rows, std::int64_t most_tokens) {
+  Knots best;
   double error = unseen_error(rows, best);
-  while (true) {
-    std::vector<LoadPrices> larger;
-    const auto add = [&](auto change) {
-      larger.push_back(best);
-      change(larger.back());
-    };
-    if (!best.rows) add([](LoadPrices& p) { p.rows = true; });
-    if (!best.prefill_step) add([](LoadPrices& p) { p.prefill_step = true; });
-    for (std::int64_t knot = 2; knot < most_tokens && best.knots.size() < kMostLoadKnots; knot *= 2) {
-      if (best.knots.count(knot) == 0) add([knot](LoadPrices& p) { p.knots.insert(knot); });
-    }
+  while (best.size() < kMostLoadKnots) {
     const double before = error;
-    const LoadPrices old = best;
-    for (const LoadPrices& prices : larger) {
-      const double candidate = unseen_error(rows, prices);
+    const Knots old = best;
+    for (std::int64_t knot = 2; knot < most_tokens; knot *= 2) {
+      Knots larger = old;
+      if (!larger.insert(knot).second) continue;
+      const double candidate = unseen_error(rows, larger);
       if (candidate >= error) continue;
       error = candidate;
-      best = prices;
+      best = larger;
     }
-    if (error >= before * kLoadWorthwhile) return without_idle_knots(rows, old);
+    if (error >= before * kLoadWorthwhile) return without_idle(rows, old);
   }
+  return without_idle(rows, best);
 }
 
 // Rows are drawn anew within each phase, so that none of them is ever without rows.
 std::vector<PriceInterval> intervals_of(const std::vector<LoadRow>& rows,
                                         const std::vector<Observation>& observations,
-                                        const LoadPrices& prices) {
+                                        const Knots& knots) {
   std::array<std::vector<std::size_t>, 4> phases;
   for (std::size_t i = 0; i < rows.size(); ++i) phases[static_cast<std::size_t>(rows[i].phase)].push_back(i);
-  const std::vector<std::string> names = names_of(prices);
+  const std::vector<std::string> names = names_of(knots);
   std::vector<std::vector<double>> drawn(names.size());
   for (std::uint32_t round = 0; round < kResamplings; ++round) {
     NormalEquations sum(names.size());
@@ -256,22 +242,20 @@ LoadFit fit_load(const std::vector<LoadRow>& all, const std::string& source) {
     steps.push_back({shape_of_row(row), row.ns});
     widen(fit.domain, steps.back().shape);
   }
-  const LoadPrices prices = chosen_prices(rows, fit.domain.tokens);
-  std::vector<Observation> observations = observations_of(rows, prices);
-  set_prices(fit, solve_robustly(observations), prices);
-  fit.intervals = intervals_of(rows, observations, prices);
-  fit.error = errors_of(steps, predict_unseen(rows, prices, rows.size()));
+  const Knots knots = chosen_knots(rows, fit.domain.tokens);
+  std::vector<Observation> observations = observations_of(rows, knots);
+  set_prices(fit, solve_robustly(observations), knots);
+  fit.intervals = intervals_of(rows, observations, knots);
+  fit.error = errors_of(steps, predict_unseen(rows, knots, rows.size()));
   return fit;
 }
 
 double predicted_ns(const LoadFit& fit, const LoadRow& row) {
-  LoadPrices prices;
-  prices.knots.insert(fit.terms.token_knots.begin(), fit.terms.token_knots.end());
-  prices.rows = prices.prefill_step = true;
+  const Knots knots(fit.terms.token_knots.begin(), fit.terms.token_knots.end());
   std::vector<double> all{fit.front_end_ns, fit.terms.base_ns, fit.terms.context_ns, fit.terms.pair_ns};
   all.insert(all.end(), fit.terms.token_ns.begin(), fit.terms.token_ns.end());
   all.insert(all.end(), {fit.terms.row_ns, fit.terms.prefill_step_ns});
-  return dot(features_of_row(row, prices), all);
+  return dot(features_of_row(row, knots), all);
 }
 
 double load_repeat_difference(const std::vector<LoadRow>& rows) {
