@@ -100,7 +100,8 @@ std::string shown_ns(double ns) {
 std::string price_table(const StepProfile& profile) {
   const StepTerms& terms = profile.step;
   std::string text = fmt::format("{:<18}{:>12}   {}\n", "price", "fitted", "95 of 100 within");
-  std::vector<double> values{profile.endpoint->front_end_ns, terms.base_ns, terms.context_ns, terms.pair_ns};
+  std::vector<double> values{profile.endpoint->front_end_ns, profile.endpoint->front_end_token_ns,
+                             terms.base_ns, terms.context_ns, terms.pair_ns};
   values.insert(values.end(), terms.token_ns.begin(), terms.token_ns.end());
   values.insert(values.end(), {terms.row_ns, terms.prefill_step_ns});
   const auto& intervals = profile.endpoint->intervals;
@@ -203,9 +204,9 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   terminal.out("\nfiles:\n  " + out + "\n  " + rows_file + '\n');
   terminal.out(
       fmt::format("next: servetwin simulate {} --set 'cost={{model: fitted, profile: {}{}}}' --set "
-                  "front_end.per_request={:.0f}us\n",
+                  "'front_end={{per_request: {:.0f}us, per_token: {:.0f}ns}}'\n",
                   declared ? scenario.front() : "SCENARIO", out, declared ? "" : ", allow_mismatch: true",
-                  profile.endpoint->front_end_ns / 1e3));
+                  profile.endpoint->front_end_ns / 1e3, profile.endpoint->front_end_token_ns));
   return ExitCode::kOk;
 }
 

@@ -28,6 +28,7 @@ struct EndpointFacts {
   std::string url;
   std::string server;
   double front_end_ns = 0;
+  double front_end_token_ns = 0;
   std::optional<double> kv_tokens;
   std::optional<double> kv_tokens_low;
   std::optional<double> kv_tokens_high;
@@ -39,6 +40,7 @@ struct EndpointFacts {
     v("url", url, "Where it answered.", kRequired);
     v("server", server, "The version that it told.");
     v("front_end_ns", front_end_ns, "Of a request, besides its steps; for front_end of a scenario.");
+    v("front_end_token_ns", front_end_token_ns, "Of a prompt's token, in the same way.");
     v("kv_tokens", kv_tokens, "Tokens that its KV cache holds.");
     v("kv_tokens_low", kv_tokens_low, "At least so many.");
     v("kv_tokens_high", kv_tokens_high, "At most so many; null where nothing showed it.");

@@ -23,6 +23,7 @@ StepProfile endpoint_profile(const ProfileSubject& subject,
   facts.url = server.url;
   facts.server = server.server;
   facts.front_end_ns = fit.front_end_ns;
+  facts.front_end_token_ns = fit.front_end_token_ns;
   facts.intervals = std::move(fit.intervals);
   if (const std::optional<KvCapacity> capacity = kv_capacity(rows)) {
     facts.kv_tokens = six_digits(capacity->tokens);

@@ -55,7 +55,8 @@ std::vector<double> features_of_row(const LoadRow& row, const Knots& knots) {
   const bool alone = row.phase == LoadPhase::kPrompt;
   const double steps = alone ? real(row.steps) : 1.0;
   const double tokens = alone ? real(row.prompt) / steps : real(shape.tokens);  // of each step
-  std::vector<double> x{alone ? 1.0 : 0.0, steps, real(shape.decode_context), real(prefill_pairs(shape))};
+  std::vector<double> x{alone ? 1.0 : 0.0, alone ? real(row.prompt + row.cached) : 0.0, steps,
+                        real(shape.decode_context), real(prefill_pairs(shape))};
   double from = 0;
   for (const std::int64_t knot : knots) {
     x.push_back(steps * std::clamp(tokens - from, 0.0, real(knot) - from));
@@ -69,7 +70,7 @@ std::vector<double> features_of_row(const LoadRow& row, const Knots& knots) {
 
 // The prices' names, in the order of the features.
 std::vector<std::string> names_of(const Knots& knots) {
-  std::vector<std::string> names{"front_end_ns", "base_ns", "context_ns", "pair_ns"};
+  std::vector<std::string> names{"front_end_ns", "front_end_token_ns", "base_ns", "context_ns", "pair_ns"};
   for (std::size_t i = 0; i <= knots.size(); ++i)
     names.push_back(knots.empty() ? "token_ns" : "token_ns[" + std::to_string(i) + ']');
   names.insert(names.end(), {"row_ns", "prefill_step_ns"});
@@ -80,6 +81,7 @@ void set_prices(LoadFit& fit, const std::vector<double>& coefficients, const Kno
   auto next = coefficients.begin();
   const auto take = [&next] { return six_digits(*next++); };
   fit.front_end_ns = take();
+  fit.front_end_token_ns = take();
   fit.terms.base_ns = take();
   fit.terms.context_ns = take();
   fit.terms.pair_ns = take();
@@ -252,7 +254,8 @@ LoadFit fit_load(const std::vector<LoadRow>& all, const std::string& source) {
 
 double predicted_ns(const LoadFit& fit, const LoadRow& row) {
   const Knots knots(fit.terms.token_knots.begin(), fit.terms.token_knots.end());
-  std::vector<double> all{fit.front_end_ns, fit.terms.base_ns, fit.terms.context_ns, fit.terms.pair_ns};
+  std::vector<double> all{fit.front_end_ns, fit.front_end_token_ns, fit.terms.base_ns, fit.terms.context_ns,
+                          fit.terms.pair_ns};
   all.insert(all.end(), fit.terms.token_ns.begin(), fit.terms.token_ns.end());
   all.insert(all.end(), {fit.terms.row_ns, fit.terms.prefill_step_ns});
   return dot(features_of_row(row, knots), all);

@@ -13,7 +13,8 @@ namespace servetwin {
 
 struct LoadFit {
   StepTerms terms;
-  double front_end_ns = 0;  // of a request: what its first token takes beyond the steps
+  double front_end_ns = 0;        // of a request: what its first token takes beyond the steps
+  double front_end_token_ns = 0;  // of a prompt's token, in the same way: tokenising
   std::vector<PriceInterval> intervals;
   ProfileDomain domain;
   HeldOutErrors error;    // of steps; prefill: of times to the first token

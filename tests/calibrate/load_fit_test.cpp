@@ -27,6 +27,7 @@ TimedAnswer steady(std::int64_t prompt, Duration first, Duration gap, int tokens
 }
 
 constexpr double kFront = 3e6;
+constexpr double kFrontToken = 10e3;
 
 // A server whose prices are known: 8 ms a step, 20 us a token up to 64 and 40 us beyond, 1 us a key, …
 double truth_ns(const LoadRow& row) {
@@ -38,7 +39,8 @@ double truth_ns(const LoadRow& row) {
   switch (row.phase) {
     case LoadPhase::kPrompt: {
       const double steps = real(row.steps);
-      return kFront + steps * (step(real(row.prompt) / steps, 1, 0, 0) + 2e6) + 30 * pairs;
+      return kFront + kFrontToken * real(row.prompt + row.cached) +
+             steps * (step(real(row.prompt) / steps, 1, 0, 0) + 2e6) + 30 * pairs;
     }
     case LoadPhase::kDecode:
       return step(real(row.requests), real(row.requests), row.context, 0);
@@ -84,6 +86,7 @@ const PriceInterval& interval(const LoadFit& fit, const std::string& price) {
 TEST_CASE("without noise the fit is the server, and so are its predictions of loads it has not seen") {
   const LoadFit fit = fit_load(rows_of_truth(0), "rows.csv");
   CHECK(fit.front_end_ns == Approx(kFront).epsilon(1e-3));
+  CHECK(fit.front_end_token_ns == Approx(kFrontToken).epsilon(1e-2));
   CHECK(fit.terms.base_ns == Approx(8e6).epsilon(1e-3));
   CHECK(fit.terms.context_ns == Approx(1e3).epsilon(1e-3));
   CHECK(fit.terms.pair_ns == Approx(30).epsilon(1e-3));
