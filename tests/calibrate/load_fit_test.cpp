@@ -76,6 +76,11 @@ std::vector<LoadRow> rows_of_truth(double spread) {
   return rows;
 }
 
+const LoadFit& exact_fit() {
+  static const LoadFit fit = fit_load(rows_of_truth(0), "rows.csv");
+  return fit;
+}
+
 const PriceInterval& interval(const LoadFit& fit, const std::string& price) {
   for (const PriceInterval& one : fit.intervals) {
     if (one.price == price) return one;
@@ -84,7 +89,7 @@ const PriceInterval& interval(const LoadFit& fit, const std::string& price) {
 }
 
 TEST_CASE("without noise the fit is the server, and so are its predictions of loads it has not seen") {
-  const LoadFit fit = fit_load(rows_of_truth(0), "rows.csv");
+  const LoadFit& fit = exact_fit();
   CHECK(fit.front_end_ns == Approx(kFront).epsilon(1e-3));
   CHECK(fit.front_end_token_ns == Approx(kFrontToken).epsilon(1e-2));
   CHECK(fit.terms.base_ns == Approx(8e6).epsilon(1e-3));
@@ -136,7 +141,7 @@ TEST_CASE("how much the same load differs is said by rows of one load and phase 
 }
 
 TEST_CASE("the domain is of single steps: a prompt in four steps has not measured one of its length") {
-  const LoadFit fit = fit_load(rows_of_truth(0), "rows.csv");
+  const LoadFit& fit = exact_fit();
   CHECK(fit.domain.tokens == 528);  // 16 that decode, and 512 that join
   CHECK(fit.domain.sequences == 64);
 }
