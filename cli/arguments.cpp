@@ -52,6 +52,12 @@ void Arguments::words(const std::string& name, std::vector<std::string>& values,
   refuse_empty(*parser_->app.add_option(name, values, help)->required()->type_name(""));
 }
 
+void Arguments::optional_words(const std::string& name,
+                               std::vector<std::string>& values,
+                               const std::string& help) {
+  refuse_empty(*parser_->app.add_option(name, values, help)->type_name(""));
+}
+
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
   parser_->options.push_back(name);
   parser_->app.add_flag(name, value, help);

@@ -28,6 +28,7 @@ class Arguments {
   void word(const std::string& name, std::string& value, const std::string& help);
   void optional_word(const std::string& name, std::string& value, const std::string& help);
   void words(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  void optional_words(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   void option(const std::string& name,
               const std::string& value_name,

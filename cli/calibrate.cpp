@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <future>
 
+#include "cli/calibrate_endpoint.h"
 #include "cli/calibration.h"
 #include "cli/calibration_check.h"
 #include "cli/numbers.h"
@@ -24,17 +25,19 @@ class Calibrate final : public Verb {
   using Verb::Verb;
 
   void declare(Arguments& arguments) override {
-    arguments.words(
+    arguments.optional_words(
         "SCENARIO", words_,
         "A scenario: its model, number formats and engine limits are what is measured. Or: verify "
         "PROFILE SCENARIO.");
     arguments.repeated("--set", "KEY=VALUE", overrides_.set, "Sets one value, as for simulate.");
-    arguments.option("--budget", "TIME", budget_, "Time to measure, such as 10min; by default 1min.");
+    arguments.option("--budget", "TIME", budget_,
+                     "Time to measure, such as 10min; by default 1min, with --endpoint 5min.");
     arguments.option("--out", "FILE", out_, "The profile; by default NAME.profile.yaml.");
     arguments.option("--rows", "FILE", rows_, "The measured rows; by default beside the profile.");
     arguments.flag("--force", force_, "Measures anew, replacing profile and rows.");
     arguments.option("--threads", "N", threads_, "Threads that compute, per replica; by default 1.");
     places_.declare(arguments);
+    endpoint_.declare(arguments);
     arguments.option("--seed", "N", seed_, "Of the choice of steps; by default 1.");
     arguments.option(
         "--good-enough", "SHARE", good_enough_,
@@ -42,6 +45,8 @@ class Calibrate final : public Verb {
   }
 
   ExitCode run(Terminal& terminal) override {
+    if (endpoint_.is_asked())
+      return endpoint_.run(words_, overrides_, {out_, rows_, force_}, budget("5min"), terminal);
     const bool verify = !words_.empty() && words_.front() == "verify";
     if (words_.size() != (verify ? 3U : 1U)) {
       throw UsageError("servetwin calibrate: takes a scenario, or verify, a profile and a scenario");
@@ -101,12 +106,7 @@ class Calibrate final : public Verb {
     const StepProfile profile = fitted_profile(target.subject, rows.rows(), host, out);
     write_file(out, write_yaml(write_profile(profile),
                                "A step profile that `servetwin calibrate` measured; docs/calibrate.md."));
-    const double noise = repeat_difference(rows.rows());
-    terminal.out(fmt::format(
-        "{} rows of {} steps in {:.0f} s{}\n\n", done.rows, profile.measured.steps, to_seconds(done.spent),
-        noise > 0 ? fmt::format("; the same step again differs by {:.1f} % in the median", 100 * noise)
-                  : ""));
-    terminal.out(summary_of(profile));
+    terminal.out(amount_of(done, profile, rows.rows()) + summary_of(profile));
     terminal.out("\nfiles:\n  " + out + "\n  " + rows_file + '\n');
     terminal.out(fmt::format("next: servetwin fidelity {} --profile {}\n", words_.front(), out));
     return ExitCode::kOk;
@@ -138,6 +138,7 @@ class Calibrate final : public Verb {
   std::string seed_ = "1";
   std::string good_enough_ = "0.01";
   ThreadPlaces places_;
+  EndpointCalibration endpoint_;
   bool force_ = false;
   std::uint64_t seed_number_ = 1;
 };

@@ -180,6 +180,15 @@ StepProfile fitted_profile(const ProfileSubject& subject,
   return profile;
 }
 
+std::string amount_of(const CampaignProgress& done,
+                      const StepProfile& profile,
+                      const std::vector<StepRowTimes>& rows) {
+  const double noise = repeat_difference(rows);
+  return fmt::format(
+      "{} rows of {} steps in {:.0f} s{}\n\n", done.rows, profile.measured.steps, to_seconds(done.spent),
+      noise > 0 ? fmt::format("; the same step again differs by {:.1f} % in the median", 100 * noise) : "");
+}
+
 std::string error_table(const HeldOutErrors& errors) {
   const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
   std::string text =

@@ -48,6 +48,10 @@ StepProfile fitted_profile(const ProfileSubject& subject,
                            const std::vector<MeasuredStep>& host,
                            const std::string& source);
 
+// "64 rows of 32 steps in 9 s; …": how much was measured, and how much it differs when measured again.
+std::string amount_of(const CampaignProgress& done,
+                      const StepProfile& profile,
+                      const std::vector<StepRowTimes>& rows);
 // "decode  92 steps  1.2 %  …" by region, under a heading.
 std::string error_table(const HeldOutErrors& errors);
 // That, and the host's part.

@@ -26,6 +26,7 @@ struct Document {
     v("step", profile.step, "What the device takes.", kRequired);
     v("host", profile.host, "What the engine adds.", kRequired);
     v("error", profile.error, "Relative errors of steps that were left out of the fit.");
+    v("endpoint", profile.endpoint, "The server whose API it was measured through; null: none.");
   }
 };
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "costmodels/endpoint_facts.h"
 #include "costmodels/profile_subject.h"
 #include "engine/base/params.h"
 #include "engine/models/spec.h"
@@ -77,6 +79,7 @@ struct StepProfile {
   StepTerms step;
   HostTerms host;
   HeldOutErrors error;
+  std::optional<EndpointFacts> endpoint;  // where it was measured through a server's API
 };
 
 // Queries times keys: what attention of prefill rows computes.

@@ -9,6 +9,21 @@ const std::vector<ErrorPage> kPages = {
      "A fit needs more measured steps than it has prices, of several kinds of steps. Nothing is written, and "
      "the rows measured so far are kept: the same command goes on from them.",
      "servetwin calibrate calibrate-cpu --budget 2min"},
+    {"CAL101", "No address of a server that can be measured",
+     "Endpoints are named as http://HOST:PORT, with a path before /v1 where there is one. Encrypted "
+     "connections "
+     "are not measured: name the server's own port, or one that a tunnel opens on this machine.",
+     "servetwin calibrate --endpoint http://127.0.0.1:8000 --out server.yaml"},
+    {"CAL102", "A server that cannot be measured",
+     "The server does not take connections, asks for a key, has not the model, or does not stream "
+     "completions. "
+     "The message has what it answered. Rows measured before are kept: the same command goes on from them.",
+     "servetwin calibrate --endpoint http://127.0.0.1:8000 --model llama --api-key-env KEY --out "
+     "server.yaml"},
+    {"CAL103", "Rows of another server",
+     "The file of rows was measured on another server, version or model, or is no such file. Times of two "
+     "servers are never mixed.",
+     "servetwin calibrate --endpoint http://127.0.0.1:8000 --rows other.csv --out server.yaml"},
     {"CFG001", "No such file",
      "The name is neither a file nor the short name of a shipped scenario. `servetwin list` shows the "
      "short names.",

@@ -93,6 +93,44 @@ TEST_CASE("a profile is not replaced unasked, a rows file of other limits is not
   CHECK(lines() > before);
 }
 
+// Serves what is simulated, and calibrates it from outside; `more` are further options.
+std::string from_outside(const std::string& more) {
+  return "$S serve --simulate tiny.yaml --port 0 > served & pid=$!; "
+         "for i in $(seq 400); do grep -q listening served && break; sleep 0.05; done; "
+         "$S calibrate tiny.yaml --endpoint $(sed -n 's/^listening on //p' served) --out p.yaml "
+         "--max-concurrency 2 --max-prompt 64 " +
+         more + "; code=$?; kill $pid; wait $pid; exit $code";
+}
+
+TEST_CASE("calibrate --endpoint writes a profile with which its scenario is simulated") {
+  const Playground ground;
+  write_tiny(ground);
+  const Outcome measured = ground.run(from_outside("--budget 15s"));
+  CAPTURE(measured.err, measured.out);
+  REQUIRE(measured.code == 0);
+  for (const char* part : {"base_ns", "95 of 100 within", "KV cache: ", "decode", "p.yaml.rows.csv"})
+    CHECK(contains(measured.out, part));
+  CHECK(contains(ground.read("p.yaml"), "url: "));
+  const Outcome simulated =
+      ground.run("$S simulate tiny.yaml --json --out s --set 'cost={model: fitted, profile: p.yaml}'");
+  CAPTURE(simulated.err);
+  CHECK(simulated.code == 0);
+  CHECK(contains(simulated.out, "behind http://127.0.0.1:"));
+  CHECK(contains(ground.run(from_outside("--budget 1s")).err, "[CFG301]"));
+}
+
+TEST_CASE("calibrate --endpoint says what is wrong with the server it is given") {
+  const Playground ground;
+  CHECK(contains(ground.run("$S calibrate --endpoint https://a --out p.yaml").err, "[CAL101]"));
+  const Outcome nobody = ground.run("$S calibrate --endpoint http://127.0.0.1:1 --out p.yaml");
+  CHECK(nobody.code == 2);
+  CHECK(contains(nobody.err, "[CAL102]"));
+  CHECK(contains(nobody.err, "start the server"));
+  CHECK(ground.run("$S calibrate --endpoint http://127.0.0.1:1 --api-key-env NO_SUCH_KEY").code == 2);
+  CHECK(ground.run("$S calibrate").code == 2);
+  CHECK_FALSE(ground.has("p.yaml.rows.csv"));
+}
+
 TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
   const Playground ground;
   CHECK(ground.run("$S calibrate tiny-live --budget soon").code == 2);

@@ -20,12 +20,14 @@ struct RigOptions {
   double speed = 1;
   ApiOptions api;
   HttpServerOptions server;
+  std::string limits = "max_num_seqs: 8, max_num_batched_tokens: 256, max_model_len: 512, num_blocks: 400";
+  std::string cost = "{model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 1}";
 };
 
 class ServerRig {
  public:
   explicit ServerRig(const RigOptions& options = {})
-      : scenario_(parse_scenario(text(options.engine), "rig.yaml")),
+      : scenario_(parse_scenario(text(options), "rig.yaml")),
         engine_(scenario_, board_, {"M", options.speed, std::chrono::minutes(10)}),
         api_(engine_, board_, options.api),
         server_(api_, on_free_port(options.server)) {}
@@ -69,21 +71,22 @@ class ServerRig {
     options.port = 0;
     return options;
   }
-  static std::string text(const std::string& engine) {
+  static std::string text(const RigOptions& options) {
     return "apiVersion: servetwin/v1\n"
            "kind: Scenario\n"
            "metadata: {name: rig}\n"
            "spec:\n"
            "  model: servetwin/tiny-llama-random\n"
            "  device: cpu\n"
-           "  engine: {max_num_seqs: 8, max_num_batched_tokens: 256, max_model_len: 512, num_blocks: 400" +
-           engine +
+           "  engine: {" +
+           options.limits + options.engine +
            "}\n"
            "  workload:\n"
            "    arrivals: {process: poisson, rate: 1/s}\n"
            "    lengths: {input: 10, output: {distribution: uniform, low: 5, high: 30}}\n"
            "    num_requests: 1\n"
-           "  cost: {model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 1}\n";
+           "  cost: " +
+           options.cost + '\n';
   }
 
   Scenario scenario_;
