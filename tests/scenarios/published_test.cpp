@@ -5,6 +5,7 @@
 #include "engine/base/csv_table.h"
 #include "scenarios/devices.h"
 #include "scenarios/published/score.h"
+#include "scenarios/published/silicon_case.h"
 #include "scenarios/published/vllm_h100_cases.h"
 #include "tests/support/catch.h"
 
@@ -129,6 +130,32 @@ TEST_CASE("stages of a load are read as they are written") {
   CHECK_THROWS_WITH(stages_of("fast"), Catch::Contains("is not as"));
 }
 
+TEST_CASE("ranks that a publication counts once for each way of splitting are counted once") {
+  const auto ranks = [](std::int64_t tp, std::int64_t dp, std::int64_t moe_tp, std::int64_t ep) {
+    const SiliconRanks of = silicon_ranks(tp, dp, moe_tp, ep);
+    return std::vector<std::int64_t>{of.all, of.attention_dp, of.ep};
+  };
+  CHECK(ranks(8, 1, 8, 1) == std::vector<std::int64_t>{8, 1, 1});
+  CHECK(ranks(1, 4, 2, 2) == std::vector<std::int64_t>{4, 4, 2});
+  CHECK(ranks(16, 1, 4, 4) == std::vector<std::int64_t>{4, 1, 4});  // called tp4_ep4
+  CHECK(ranks(64, 1, 8, 8) == std::vector<std::int64_t>{8, 1, 8});  // called tp8_ep8
+  CHECK(ranks(1, 64, 8, 8) == std::vector<std::int64_t>{8, 8, 8});  // with attention for each rank's own
+  CHECK(ranks(4, 4, 1, 16) == std::vector<std::int64_t>{4, 4, 4});
+  CHECK(ranks(24, 1, 24, 1) == std::vector<std::int64_t>{24, 1, 1});  // truly more than a node
+}
+
+TEST_CASE("a choice of rows takes each so many of the groups that are asked for") {
+  PublishedOptions options;
+  options.only = "B";
+  options.every = 2;
+  RowChoice choice(options);
+  std::string taken;
+  for (const char* group : {"A", "B1", "A", "B2", "B3", "B4"}) {
+    if (choice.takes(group)) taken += group;
+  }
+  CHECK(taken == "B1B3");
+}
+
 // The bounds that docs/fidelity.md promises on data that everybody can look at.
 TEST_CASE("latencies of vLLM 0.15 on H100 are predicted within the promised bounds", "[slow]") {
   const std::string data = SERVETWIN_DATA_DIR;
@@ -150,6 +177,21 @@ TEST_CASE("latencies of vLLM 0.15 on H100 are predicted within the promised boun
     INFO(one.metric << " worst " << one.worst_group << ' ' << one.worst_group_median);
     CHECK(one.all.predicted == one.all.figures);
     CHECK(one.all.median <= bounds.at(one.metric));
+  }
+}
+
+TEST_CASE("times per token of vLLM 0.6 on 8 H100s are predicted within the promised bound", "[slow]") {
+  const std::string data = SERVETWIN_DATA_DIR;
+  if (!std::filesystem::exists(data + "/apex_plus")) {
+    WARN("skipped: no published runs in " << data);
+    return;
+  }
+  PublishedOptions options;
+  options.data = data;
+  const auto set = Registry<PublishedSet>::instance().make("apex-plus", ConfigNode{});
+  for (const MetricScore& one : score(set->predict(options))) {
+    CHECK(one.all.predicted == one.all.figures);
+    if (one.metric == "tpot_mean_ms") CHECK(one.all.median <= 0.10);
   }
 }
 
