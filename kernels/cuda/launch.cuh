@@ -63,7 +63,8 @@ __device__ inline std::byte* dynamic_shared() {
 // Deals out parts of the block's shared memory, each aligned to 128 bytes. On the host it only counts.
 class SharedLayout {
  public:
-  __host__ __device__ explicit SharedLayout(std::byte* start = nullptr) : start_(start) {}
+  __host__ __device__ explicit SharedLayout(std::byte* start = nullptr)
+      : start_(reinterpret_cast<std::uintptr_t>(start)) {}
 
   template <class T>
   __host__ __device__ T* take(std::int64_t count) {
@@ -74,7 +75,7 @@ class SharedLayout {
   __host__ __device__ std::size_t bytes() const { return used_; }
 
  private:
-  std::byte* start_;
+  std::uintptr_t start_;
   std::size_t used_ = 0;
 };
 

@@ -20,6 +20,19 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
+// NaN if either is.
+__device__ inline float max_or_nan(float a, float b) {
+  if (a != a) return a;
+  return b != b || b > a ? b : a;
+}
+
+__device__ inline float warp_max_or_nan(float value) {
+  for (int bits = kWarpSize / 2; bits > 0; bits /= 2) {
+    value = max_or_nan(value, __shfl_xor_sync(kAllLanes, value, bits));
+  }
+  return value;
+}
+
 // Every thread gets it; `scratch` is shared memory of a float a warp, free to be used again after a barrier.
 __device__ inline float block_sum(float value, float* scratch) {
   value = warp_sum(value);

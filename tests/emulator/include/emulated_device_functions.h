@@ -44,8 +44,3 @@ template <class T>
 T __ldg(const T* at) {
   return *at;
 }
-
-inline void sincosf(float angle, float* sine, float* cosine) {
-  *sine = std::sin(angle);
-  *cosine = std::cos(angle);
-}

@@ -1,0 +1,78 @@
+// If these fail, CUDA activations or gathered rows differ from their CPU twins.
+#include <vector>
+
+#include "kernels/activation/gated_activation_cuda.h"
+#include "kernels/activation/gelu_and_mul.h"
+#include "kernels/activation/silu_and_mul.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/embedding/gather_rows_cuda.h"
+#include "tests/emulator/kernel_rig.h"
+#include "tests/support/catch.h"
+
+namespace servetwin::emulator {
+namespace {
+
+using Activation = void (*)(const GatedRows&, CudaStream);
+using ActivationTwin = void (*)(float*, const float*, std::int64_t);
+
+bool gates_match(Activation activation,
+                 ActivationTwin twin,
+                 DType dtype,
+                 std::int64_t rows,
+                 std::int64_t width,
+                 float scale) {
+  std::vector<float> both = noise(1, rows * 2 * width);
+  for (float& number : both) number *= scale;
+  both = rounded(dtype, both);
+  const FloatArray gate_up(dtype, both);
+  const FloatArray output(dtype, static_cast<std::size_t>(rows * width));
+  activation({rows, width, dtype, gate_up.data(), output.data()}, {});
+  std::vector<float> expected;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto gate = both.begin() + row * 2 * width;
+    std::vector<float> gates(gate, gate + width);
+    twin(gates.data(), &gate[width], width);
+    expected.insert(expected.end(), gates.begin(), gates.end());
+  }
+  return is_close(output.values(), expected, dtype);
+}
+
+}  // namespace
+
+TEST_CASE("the CUDA gated activations equal the CPU's, from no rows to more than a block's") {
+  under_nine_seeds([](std::uint64_t seed) {
+    for (const DType dtype : kFloatTypes) {
+      for (const std::int64_t width : {std::int64_t{1}, std::int64_t{64}, some_number(seed, 2, 2, 300)}) {
+        CAPTURE(name_of(dtype), width);
+        const std::int64_t rows = some_number(seed, 3, 0, 5);
+        CHECK(gates_match(silu_and_mul_cuda, silu_and_mul, dtype, rows, width, 3.0F));
+        CHECK(gates_match(gelu_and_mul_cuda, gelu_and_mul, dtype, rows, width, 3.0F));
+      }
+      CHECK(gates_match(silu_and_mul_cuda, silu_and_mul, dtype, 2, 24, 200.0F));
+      CHECK(gates_match(gelu_and_mul_cuda, gelu_and_mul, dtype, 2, 24, 200.0F));
+    }
+  });
+}
+
+TEST_CASE("CUDA gathers the rows that the CPU embeds, and zeros for padded ones") {
+  for (const DType dtype : kFloatTypes) {
+    for (const std::int64_t width : {1, 24, 333}) {
+      CAPTURE(name_of(dtype), width);
+      const std::vector<float> numbers = rounded(dtype, noise(4, 7 * width));
+      const std::vector<std::int32_t> ids{6, 0, -1, 3, 3};
+      const FloatArray table(dtype, numbers);
+      const Buffer<std::int32_t> indices(ids);
+      const FloatArray output(dtype, static_cast<std::size_t>(5 * width));
+      gather_rows_cuda({5, width, dtype, table.data(), indices.data(), output.data()});
+      std::vector<float> expected(static_cast<std::size_t>(5 * width), 0.0F);
+      const WeightMatrix matrix{dtype, 7, width, static_cast<const std::byte*>(table.data())};
+      for (std::int64_t row = 0; row < 5; ++row) {
+        const std::int32_t id = ids[static_cast<std::size_t>(row)];
+        if (id >= 0) embedding(matrix, &id, 1, expected.data() + row * width);
+      }
+      CHECK(output.values() == expected);
+    }
+  }
+}
+
+}  // namespace servetwin::emulator
