@@ -155,9 +155,9 @@ __device__ void write_rows(const AttentionArguments& all,
     const int query = warp_of_block() * kTileRows + row;
     if (query >= task.queries) break;
     T* const to = output + ((task.first_token + query) * all.options.heads + task.head) * head_dim;
+    const bool saw_keys = states[row].maximum != kNoScore;
     for (int i = lane_of_warp(); i < head_dim; i += kWarpSize) {
-      const float sum = shared.sums[query * width + i];
-      to[i] = from_float<T>(states[row].maximum == kNoScore ? 0.0F : sum / states[row].total);
+      to[i] = from_float<T>(saw_keys ? shared.sums[query * width + i] / states[row].total : 0.0F);
     }
   }
 }
@@ -186,7 +186,6 @@ __global__ void __launch_bounds__(kPrefillThreads)
                          shared.sums + own_row * width);
     __syncthreads();
   }
-  __syncthreads();
   write_rows(all, task, shared, states, output);
 }
 

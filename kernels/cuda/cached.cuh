@@ -8,17 +8,12 @@
 
 namespace servetwin {
 
-struct CachedI8 {
-  signed char number;
-};
+enum class CachedI8 : signed char {};
+enum class CachedE4m3 : unsigned char {};
 
-struct CachedE4m3 {
-  unsigned char bits;
-};
-
-__device__ inline float to_float(CachedI8 value) { return static_cast<float>(value.number); }
+__device__ inline float to_float(CachedI8 value) { return static_cast<float>(static_cast<signed char>(value)); }
 __device__ inline float to_float(CachedE4m3 value) {
-  return __half2float(__ushort_as_half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E4M3).x));
+  return __half2float(__ushort_as_half(__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(value), __NV_E4M3).x));
 }
 
 template <class C>
@@ -37,9 +32,9 @@ template <class C>
 __device__ C to_cached(float value, float scale) {
   if constexpr (std::is_same_v<C, CachedI8>) {
     const float whole = rintf(value / scale);
-    return {static_cast<signed char>(whole == whole ? whole : 0.0F)};
+    return static_cast<CachedI8>(static_cast<signed char>(whole == whole ? whole : 0.0F));
   } else if constexpr (std::is_same_v<C, CachedE4m3>) {
-    return {__nv_cvt_float_to_fp8(value / scale, __NV_SATFINITE, __NV_E4M3)};
+    return static_cast<CachedE4m3>(__nv_cvt_float_to_fp8(value / scale, __NV_SATFINITE, __NV_E4M3));
   } else {
     return from_float<C>(value);
   }

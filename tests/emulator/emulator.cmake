@@ -26,5 +26,8 @@ file(GLOB_RECURSE kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels
 file(GLOB textbook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/emulator/textbook/*.cu)
 servetwin_emulated(emulated_kernels ${kernel_sources} ${textbook_sources})
 
+# Where the time goes.
+set_source_files_properties(emulator/machine.cpp emulator/checker.cpp emulator/hooks.cpp PROPERTIES
+                            COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON)
 servetwin_test(emulator LABELS unit LIBS base kernels decoding LINK Boost::context ${CMAKE_DL_LIBS})
 target_sources(test_emulator PRIVATE $<TARGET_OBJECTS:emulated_kernels>)
