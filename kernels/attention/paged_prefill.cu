@@ -179,7 +179,6 @@ __global__ void __launch_bounds__(kPrefillThreads)
     __syncthreads();
     TileProducts<T>::score(shared.queries + own_row * width, shared.keys, width,
                            shared.scores + own_row * kTileKeys);
-    __syncwarp();
     weigh(all, task, first, shared, states);
     __syncwarp();
     TileProducts<T>::add(shared.weights + own_row * kTileKeys, shared.values, width,

@@ -14,7 +14,7 @@ inline constexpr int kTileKeys = 32;
 // Each row of a tile is `width` elements, a multiple of 16.
 template <class T>
 struct TileProducts {
-  // scores[16][kTileKeys] = queries[16][width] · keys[kTileKeys][width]ᵀ.
+  // scores[16][kTileKeys] = queries[16][width] · keys[kTileKeys][width]ᵀ; lane l may read column l.
   __device__ static void score(const T* queries, const T* keys, int width, float* scores) {
     namespace wmma = nvcuda::wmma;
     for (int first = 0; first < kTileKeys; first += 16) {
@@ -29,6 +29,7 @@ struct TileProducts {
       }
       wmma::store_matrix_sync(scores + first, sums, unsigned{kTileKeys}, wmma::mem_row_major);
     }
+    __syncwarp();  // a lane reads what others stored
   }
 
   // sums[16][width] += weights[16][kTileKeys] · values[kTileKeys][width].
@@ -49,7 +50,7 @@ struct TileProducts {
   }
 };
 
-// A lane a key, then a lane an element.
+// A lane a key, whose scores it alone reads, then a lane an element.
 template <>
 struct TileProducts<float> {
   __device__ static void score(const float* queries, const float* keys, int width, float* scores) {
