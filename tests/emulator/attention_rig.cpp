@@ -65,44 +65,53 @@ AttentionCase::AttentionCase(AttentionShape shape, std::uint64_t name) : shape_(
   queries_ = rounded(shape_.dtype, queries_);
 }
 
-std::vector<float> AttentionCase::decode() const {
-  const CachedArray keys(keys_, shape_.cached);
-  const CachedArray values(values_, shape_.cached);
-  const Buffer<float> key_scales(key_scales_);
-  const Buffer<float> value_scales(value_scales_);
-  const PagedCache cache{keys.memory.data(), values.memory.data(), shape_.block_size, shape_.kv_heads,
-                         shape_.head_dim,    shape_.cached,        key_scales.data(), value_scales.data()};
-  const Buffer<std::int32_t> seq_lens(shape_.keys);
-  const Buffer<std::int32_t> table(table_);
-  PagedRows rows = rows_on_device();
-  rows.seq_lens = seq_lens.data();
-  rows.block_table = table.data();
-  const FloatArray queries(shape_.dtype, queries_);
-  const FloatArray output(shape_.dtype, queries_.size());
-  const Buffer<float> scratch(paged_decode_scratch(rows, shape_.options, shape_.head_dim));
-  paged_decode_cuda(cache, rows, shape_.options, {shape_.dtype, queries.data(), output.data()},
-                    scratch.data());
-  return output.values();
+// What both kinds of attention are given.
+struct AttentionCase::OnDevice {
+  explicit OnDevice(const AttentionCase& own)
+      : keys(own.keys_, own.shape_.cached),
+        values(own.values_, own.shape_.cached),
+        key_scales(own.key_scales_),
+        value_scales(own.value_scales_),
+        cu_seqlens(own.cu_seqlens_),
+        seq_lens(own.shape_.keys),
+        table(own.table_),
+        queries(own.shape_.dtype, own.queries_),
+        output(own.shape_.dtype, own.queries_.size()),
+        rows(own.rows_on_device()) {
+    const AttentionShape& shape = own.shape_;
+    cache = {keys.memory.data(), values.memory.data(), shape.block_size,  shape.kv_heads,
+             shape.head_dim,     shape.cached,         key_scales.data(), value_scales.data()};
+    rows.cu_seqlens = cu_seqlens.data();
+    rows.seq_lens = seq_lens.data();
+    rows.block_table = table.data();
+    tokens = {shape.dtype, queries.data(), output.data()};
+  }
+
+  CachedArray keys;
+  CachedArray values;
+  Buffer<float> key_scales;
+  Buffer<float> value_scales;
+  Buffer<std::int32_t> cu_seqlens;
+  Buffer<std::int32_t> seq_lens;
+  Buffer<std::int32_t> table;
+  FloatArray queries;
+  FloatArray output;
+  PagedCache cache;
+  PagedRows rows;
+  AttentionTokens tokens;
+};
+
+std::vector<float> AttentionCase::decode(DecodeFunction& function) const {
+  const OnDevice there(*this);
+  const Buffer<float> scratch(paged_decode_scratch(there.rows, shape_.options, shape_.head_dim));
+  function(there.cache, there.rows, shape_.options, there.tokens, scratch.data(), {});
+  return there.output.values();
 }
 
-std::vector<float> AttentionCase::prefill() const {
-  const CachedArray keys(keys_, shape_.cached);
-  const CachedArray values(values_, shape_.cached);
-  const Buffer<float> key_scales(key_scales_);
-  const Buffer<float> value_scales(value_scales_);
-  const PagedCache cache{keys.memory.data(), values.memory.data(), shape_.block_size, shape_.kv_heads,
-                         shape_.head_dim,    shape_.cached,        key_scales.data(), value_scales.data()};
-  const Buffer<std::int32_t> cu_seqlens(cu_seqlens_);
-  const Buffer<std::int32_t> seq_lens(shape_.keys);
-  const Buffer<std::int32_t> table(table_);
-  PagedRows rows = rows_on_device();
-  rows.cu_seqlens = cu_seqlens.data();
-  rows.seq_lens = seq_lens.data();
-  rows.block_table = table.data();
-  const FloatArray queries(shape_.dtype, queries_);
-  const FloatArray output(shape_.dtype, queries_.size());
-  paged_prefill_cuda(cache, rows, shape_.options, {shape_.dtype, queries.data(), output.data()});
-  return output.values();
+std::vector<float> AttentionCase::prefill(PrefillFunction& function) const {
+  const OnDevice there(*this);
+  function(there.cache, there.rows, shape_.options, there.tokens, {});
+  return there.output.values();
 }
 
 PagedRows AttentionCase::rows_on_device() const {
@@ -146,21 +155,11 @@ std::vector<float> AttentionCase::twin() const {
 }
 
 std::vector<float> AttentionCase::cached(bool is_value, std::int64_t vector) const {
-  const std::size_t size = sized(shape_.head_dim) * bytes_of_element(shape_.cached);
-  const std::byte* from = (is_value ? values_ : keys_).data() + sized(vector) * size;
-  std::vector<float> numbers(sized(shape_.head_dim));
-  if (!has_scales(shape_.cached)) {
-    dequantise(shape_.cached, {from, size}, numbers);
-    return numbers;
-  }
-  const float scale = (is_value ? value_scales_ : key_scales_)[sized(vector)];
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const int bits = std::to_integer<int>(from[i]);
-    const int exponent = bits >> 3 & 15;
-    const float fraction = static_cast<float>((bits & 7) + (exponent == 0 ? 0 : 8));
-    const float e4m3 = std::ldexp(fraction, std::max(exponent, 1) - 10) * ((bits & 128) != 0 ? -1.0F : 1.0F);
-    const float i8 = static_cast<float>(static_cast<std::int8_t>(bits));
-    numbers[i] = (shape_.cached == DType::kI8 ? i8 : e4m3) * scale;
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < shape_.head_dim; ++i) {
+    const std::vector<std::byte>& bytes = is_value ? values_ : keys_;
+    numbers.push_back(cached_number(shape_.cached, bytes.data(), sized(vector * shape_.head_dim + i)));
+    if (has_scales(shape_.cached)) numbers.back() *= (is_value ? value_scales_ : key_scales_)[sized(vector)];
   }
   return numbers;
 }
@@ -213,8 +212,9 @@ std::vector<float> AttentionCase::plain() const {
 bool AttentionCase::matches(const std::vector<float>& output) const {
   return is_close(output, twin(), plain());
 }
-bool AttentionCase::decode_matches() const { return matches(decode()); }
-bool AttentionCase::prefill_matches() const { return matches(prefill()); }
+bool AttentionCase::decode_matches(DecodeFunction& function) const { return matches(decode(function)); }
+
+bool AttentionCase::prefill_matches(PrefillFunction& function) const { return matches(prefill(function)); }
 
 AttentionShape some_shape(std::uint64_t name, bool decodes) {
   std::uint32_t draws = 0;

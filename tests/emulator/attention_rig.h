@@ -7,6 +7,7 @@
 
 #include "kernels/attention/paged_attention_cuda.h"
 #include "tests/emulator/kernel_rig.h"
+#include "tests/emulator/mutants.h"
 
 namespace servetwin::emulator {
 
@@ -28,12 +29,14 @@ class AttentionCase {
   // Numbers drawn by `name`; what no row sees of the cache is NaN.
   AttentionCase(AttentionShape shape, std::uint64_t name);
 
-  bool decode_matches() const;
-  bool prefill_matches() const;
-  std::vector<float> decode() const;
-  std::vector<float> prefill() const;
+  // Of the kernel, or of a mutant of it.
+  bool decode_matches(DecodeFunction& function = paged_decode_cuda) const;
+  bool prefill_matches(PrefillFunction& function = paged_prefill_cuda) const;
+  std::vector<float> decode(DecodeFunction& function = paged_decode_cuda) const;
+  std::vector<float> prefill(PrefillFunction& function = paged_prefill_cuda) const;
 
  private:
+  struct OnDevice;
   PagedRows rows_on_device() const;
   bool matches(const std::vector<float>& output) const;
   std::vector<float> twin() const;

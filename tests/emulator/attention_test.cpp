@@ -98,4 +98,33 @@ TEST_CASE("no barrier of CUDA prefill attention can go") {
   }
 }
 
+TEST_CASE("mutants of CUDA decode attention are noticed: rescaling, head map, last key, padded row") {
+  AttentionShape shape = small_shape(DType::kF32, 16);
+  shape.queries = {1, 1};
+  shape.keys = {0, 300};
+  const AttentionCase both(shape, 12);
+  CHECK(both.decode_matches());
+  CHECK(is_noticed([&] { return both.decode_matches(decode_without_rescale::paged_decode_cuda); }));
+  CHECK(is_noticed([&] { return both.decode_matches(decode_with_wrong_heads::paged_decode_cuda); }));
+  CHECK(is_noticed([&] { return both.decode_matches(decode_without_last_key::paged_decode_cuda); }));
+  CHECK(is_noticed([&] { return both.decode_matches(decode_of_padded_rows::paged_decode_cuda); }));
+  shape.keys = {3, 300};
+  CHECK_FALSE(is_noticed(
+      [&] { return AttentionCase(shape, 12).decode_matches(decode_of_padded_rows::paged_decode_cuda); }));
+}
+
+TEST_CASE("mutants of CUDA prefill attention are noticed: rescaling, own key, tail block, head map") {
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    AttentionShape shape = small_shape(dtype, 16);
+    shape.queries = {66};
+    shape.keys = {70};
+    const AttentionCase ragged(shape, 13);
+    CHECK(ragged.prefill_matches());
+    CHECK(is_noticed([&] { return ragged.prefill_matches(prefill_without_rescale::paged_prefill_cuda); }));
+    CHECK(is_noticed([&] { return ragged.prefill_matches(prefill_without_own_key::paged_prefill_cuda); }));
+    CHECK(is_noticed([&] { return ragged.prefill_matches(prefill_without_tail::paged_prefill_cuda); }));
+    CHECK(is_noticed([&] { return ragged.prefill_matches(prefill_with_wrong_heads::paged_prefill_cuda); }));
+  }
+}
+
 }  // namespace servetwin::emulator

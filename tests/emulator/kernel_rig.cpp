@@ -23,7 +23,8 @@ FloatArray::FloatArray(DType dtype, std::size_t count)
 }
 
 FloatArray::FloatArray(DType dtype, const std::vector<float>& values) : FloatArray(dtype, values.size()) {
-  store_elements(dtype, values.data(), static_cast<std::int64_t>(values.size()), bytes_.data(), 0, nullptr);
+  const auto size = static_cast<std::int64_t>(values.size());
+  if (size > 0) store_elements(dtype, values.data(), size, bytes_.data(), 0, nullptr);
   bytes_.set_written();
 }
 
@@ -34,11 +35,25 @@ std::vector<float> FloatArray::values() const {
 }
 
 std::vector<float> rounded(DType dtype, const std::vector<float>& values) {
+  if (values.empty()) return values;
   std::vector<std::byte> bytes(values.size() * element_bytes(dtype));
   store_elements(dtype, values.data(), static_cast<std::int64_t>(values.size()), bytes.data(), 0, nullptr);
   std::vector<float> stored(values.size());
   dequantise(dtype, bytes, stored);
   return stored;
+}
+
+float cached_number(DType dtype, const std::byte* bytes, std::size_t i) {
+  if (!has_scales(dtype)) {
+    float number = 0;
+    dequantise(dtype, {bytes + i * element_bytes(dtype), element_bytes(dtype)}, {&number, 1});
+    return number;
+  }
+  const int bits = std::to_integer<int>(bytes[i]);
+  if (dtype == DType::kI8) return static_cast<float>(static_cast<std::int8_t>(bits));
+  const int exponent = bits >> 3 & 15;
+  const auto fraction = static_cast<float>((bits & 7) + (exponent == 0 ? 0 : 8));
+  return std::ldexp(fraction, std::max(exponent, 1) - 10) * ((bits & 128) != 0 ? -1.0F : 1.0F);
 }
 
 std::int64_t some_number(std::uint64_t name, std::uint32_t index, std::int64_t low, std::int64_t high) {
@@ -75,6 +90,14 @@ bool is_close(const std::vector<float>& values, const std::vector<float>& exact,
   return is_close(values, exact, rounded(dtype, exact));
 }
 
+bool is_noticed(const std::function<bool()>& run) {
+  try {
+    return !run();
+  } catch (const Fault&) {
+    return true;
+  }
+}
+
 void check_no_barrier_can_go(std::size_t barriers, const std::function<bool()>& run) {
   std::set<BarrierName> met;
   {
@@ -91,13 +114,7 @@ void check_no_barrier_can_go(std::size_t barriers, const std::function<bool()>& 
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       CAPTURE(barrier.first, barrier.second, seed);
       const Emulation emulation({seed, barrier});
-      bool noticed = false;
-      try {
-        noticed = !run();
-      } catch (const Fault&) {
-        noticed = true;
-      }
-      CHECK(noticed);
+      CHECK(is_noticed(run));
     }
   }
 }

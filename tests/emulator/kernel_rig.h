@@ -34,6 +34,9 @@ std::vector<float> rounded(DType dtype, const std::vector<float>& values);
 // A whole number of [low, high], one for each name and index.
 std::int64_t some_number(std::uint64_t name, std::uint32_t index, std::int64_t low, std::int64_t high);
 
+// Element `i` of a cache's bytes, without its scale.
+float cached_number(DType dtype, const std::byte* bytes, std::size_t i);
+
 inline constexpr DType kFloatTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 
 // The largest error of `values` against the same computed in f32 is at most twice that of `plain`, the plain
@@ -44,9 +47,12 @@ bool is_close(const std::vector<float>& values,
 // Where the plain way is to round the results to `dtype`.
 bool is_close(const std::vector<float>& values, const std::vector<float>& exact, DType dtype);
 
-// Whether a Fault or a false answer of `run` gives away the lack of each barrier that it meets, alone and
-// under several seeds. Says nothing where the checker is not told of accesses.
+// Checks that each barrier that `run` meets is noticed when it alone is dropped, under several seeds. Says
+// that it does not where the checker is not told of accesses.
 void check_no_barrier_can_go(std::size_t barriers, const std::function<bool()>& run);
+
+// Whether a Fault or a false answer of `run` gives a mutant away.
+bool is_noticed(const std::function<bool()>& run);
 
 // Under nine seeds, three of each manner.
 void under_nine_seeds(const std::function<void(std::uint64_t)>& check);
