@@ -116,6 +116,7 @@ TEST_CASE("mutants of CUDA decode attention are noticed: rescaling, head map, la
 TEST_CASE("mutants of CUDA prefill attention are noticed: rescaling, own key, tail block, head map") {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
     AttentionShape shape = small_shape(dtype, 16);
+    shape.group = 2;
     shape.queries = {66};
     shape.keys = {70};
     const AttentionCase ragged(shape, 13);

@@ -1,5 +1,5 @@
-# The suite `emulator`: kernels/**/*.cu compiled as host C++ against the stand-ins of tests/emulator/include and
-# run thread by thread, beside mutants of them, each of which a test must notice. Needs no CUDA toolkit.
+# The suite `emulator`: kernels/**/*.cu compiled as host C++ against the stand-ins of tests/emulator/include
+# and run thread by thread, beside mutants of them, each of which a test must notice. Needs no CUDA toolkit.
 
 find_package(Boost 1.74 QUIET COMPONENTS context)
 if(NOT TARGET Boost::context)
@@ -7,8 +7,8 @@ if(NOT TARGET Boost::context)
   return()
 endif()
 
-# servetwin_emulated(target source...): an OBJECT library of CUDA sources. g++ tells the checker of races every
-# load and store; where a sanitizer runs already, that one checks.
+# servetwin_emulated(target source...): an OBJECT library of CUDA sources. g++ tells the checker of races
+# every load and store; where a sanitizer runs already, that one checks.
 function(servetwin_emulated target)
   add_library(${target} OBJECT ${ARGN})
   set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
@@ -27,8 +27,8 @@ file(GLOB_RECURSE kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels
 file(GLOB textbook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/emulator/textbook/*.cu)
 servetwin_emulated(emulated_kernels ${kernel_sources} ${textbook_sources})
 
-# servetwin_mutant(name FILE file FROM text TO text): the kernel source with one text replaced, its functions in
-# namespace servetwin::<name>. Dropped barriers need no mutant: the emulator drops them as it runs.
+# servetwin_mutant(name FILE file FROM text TO text): the kernel source with one text replaced, its functions
+# in namespace servetwin::<name>. Dropped barriers need no mutant: the emulator drops them as it runs.
 set(mutants ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 set(all_mutants "// Every mutant, in one translation unit: each is in a namespace of its own.\n")
 function(servetwin_mutant name)

@@ -21,4 +21,5 @@ servetwin_mutant(store_of_padded_rows FILE rotary/rotary_store.cu
 servetwin_mutant(gather_of_padded_rows FILE embedding/gather_rows.cu
   FROM "if (index < 0) {" TO "if (index < -1) {")
 servetwin_mutant(activation_without_tail FILE activation/gated_activation.cu
-  FROM "packs = rows * width / size" TO "packs = rows * width / size / kActivationThreads * kActivationThreads")
+  FROM "packs = rows * width / size"
+  TO "packs = rows * width / size / kActivationThreads * kActivationThreads")
