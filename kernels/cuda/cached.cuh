@@ -11,9 +11,12 @@ namespace servetwin {
 enum class CachedI8 : signed char {};
 enum class CachedE4m3 : unsigned char {};
 
-__device__ inline float to_float(CachedI8 value) { return static_cast<float>(static_cast<signed char>(value)); }
+__device__ inline float to_float(CachedI8 value) {
+  return static_cast<float>(static_cast<signed char>(value));
+}
 __device__ inline float to_float(CachedE4m3 value) {
-  return __half2float(__ushort_as_half(__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(value), __NV_E4M3).x));
+  return __half2float(
+      __ushort_as_half(__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(value), __NV_E4M3).x));
 }
 
 template <class C>

@@ -82,16 +82,11 @@ const std::vector<WordRule>& word_rules() {
        {"engine/base/check.h", "tests/support/", "tests/emulator/include/", "tests/emulator/sanitizer.h"},
        Where::everywhere,
        "no macro but CHECK_INVARIANT"},
-      {{"asm", "cooperative_groups", "clock64", "__activemask", "__threadfence*", "<<<"},
+      {{"asm", "cooperative_groups", "clock64", "__activemask", "__threadfence*", "<<<", "__shared__"},
        {"kernels/"},
        {"kernels/cuda/launch.cuh"},
        Where::everywhere,
-       "kernels stay what the emulator can run; docs/cuda.md has the rules"},
-      {{"__shared__"},
-       {"kernels/"},
-       {"kernels/cuda/launch.cuh"},
-       Where::everywhere,
-       "shared memory comes from dynamic_shared(), which is checked to the byte"},
+       "kernels stay what the emulator runs and checks; docs/cuda.md has the rules"},
   };
   return kRules;
 }

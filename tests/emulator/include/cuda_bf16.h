@@ -19,4 +19,6 @@ struct __nv_bfloat16 {
 };
 
 inline float __bfloat162float(__nv_bfloat16 value) { return servetwin::bfloat16_to_float(value.bits); }
-inline __nv_bfloat16 __float2bfloat16_rn(float value) { return __nv_bfloat16(servetwin::float_to_bfloat16(value)); }
+inline __nv_bfloat16 __float2bfloat16_rn(float value) {
+  return __nv_bfloat16(servetwin::float_to_bfloat16(value));
+}

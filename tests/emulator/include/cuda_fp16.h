@@ -6,8 +6,8 @@
 #include "engine/base/dequantise.h"
 #include "kernels/attention/kv_elements.h"
 
-// It is assigned by a function of its own, because the compiler does not tell the checker when a call's result
-// of class type goes straight to memory.
+// It is assigned by a function of its own, because the compiler does not tell the checker when a call's
+// result of class type goes straight to memory.
 struct __half {
   __half() = default;
   explicit __half(unsigned short raw) : bits(raw) {}
