@@ -146,7 +146,7 @@ void note_instrumented() { watch().is_instrumented = true; }
 void begin_launch(std::uint32_t epoch) { watch().launch_epoch = epoch; }
 
 void note_access(const void* address, std::size_t size, Access access, const void* caller) {
-  if (!is_running()) return;
+  if (!watch().is_instrumented || !is_running()) return;
   Address first = 0;
   const Address at = address_of(address);
   Region* region = find_region(at, first);

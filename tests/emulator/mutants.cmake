@@ -23,3 +23,7 @@ servetwin_mutant(gather_of_padded_rows FILE embedding/gather_rows.cu
 servetwin_mutant(activation_without_tail FILE activation/gated_activation.cu
   FROM "packs = rows * width / size"
   TO "packs = rows * width / size / kActivationThreads * kActivationThreads")
+servetwin_mutant(matvec_without_last_row FILE gemm/matvec.cu
+  FROM "weight_row >= all.weight_rows" TO "weight_row + 1 >= all.weight_rows")
+servetwin_mutant(choice_without_ties FILE sampling/choose_tokens.cu
+  FROM "if (before == front.equals) *token" TO "if (before == 1.0F) *token")

@@ -4,7 +4,9 @@
 #include "kernels/activation/gated_activation_cuda.h"
 #include "kernels/attention/paged_attention_cuda.h"
 #include "kernels/embedding/gather_rows_cuda.h"
+#include "kernels/gemm/matvec_cuda.h"
 #include "kernels/rotary/rotary_store_cuda.h"
+#include "kernels/sampling/choose_tokens_cuda.h"
 
 namespace servetwin {
 
@@ -43,6 +45,12 @@ decltype(servetwin::gather_rows_cuda) gather_rows_cuda;
 }
 namespace activation_without_tail {
 decltype(servetwin::silu_and_mul_cuda) silu_and_mul_cuda;
+}
+namespace matvec_without_last_row {
+decltype(servetwin::matvec_cuda) matvec_cuda;
+}
+namespace choice_without_ties {
+decltype(servetwin::choose_tokens_cuda) choose_tokens_cuda;
 }
 
 }  // namespace servetwin
