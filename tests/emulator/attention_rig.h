@@ -54,6 +54,8 @@ class AttentionCase {
   std::vector<std::byte> values_;
   std::vector<float> key_scales_;
   std::vector<float> value_scales_;
+  std::vector<float> exact_;  // twin()
+  std::vector<float> plain_;  // plain()
 };
 
 // Rows, heads, sizes and options by chance; some rows see nothing, some see a whole number of blocks.

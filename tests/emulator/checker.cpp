@@ -149,6 +149,8 @@ void note_access(const void* address, std::size_t size, Access access, const voi
   if (!watch().is_instrumented || !is_running()) return;
   Address first = 0;
   const Address at = address_of(address);
+  constexpr Address kNearStack = 32 * 1024;  // variables of the thread's own: nobody else's business
+  if (at - address_of(__builtin_frame_address(0)) < kNearStack) return;
   Region* region = find_region(at, first);
   if (region == nullptr) return;
   if (at < first || at + size > first + region->size) {

@@ -62,19 +62,24 @@ set_source_files_properties(emulator/machine.cpp emulator/checker.cpp emulator/h
 servetwin_test(emulator LABELS unit LIBS base kernels decoding LINK Boost::context ${CMAKE_DL_LIBS})
 target_sources(test_emulator PRIVATE $<TARGET_OBJECTS:emulated_kernels> $<TARGET_OBJECTS:emulated_mutants>)
 
-# What the emulator cannot know: whether device code calls only what a device has. clang's CUDA front end does.
+# What the emulator cannot know: whether device code calls only what a device has. clang's front end for CUDA
+# does.
 find_program(SERVETWIN_CUDA_FRONT_END NAMES clang++ clang++-14)
 if(SERVETWIN_CUDA_FRONT_END)
-  list(TRANSFORM kernel_sources PREPEND "#include \"" OUTPUT_VARIABLE every_kernel)
-  list(TRANSFORM every_kernel APPEND "\"\n")
-  list(JOIN every_kernel "" every_kernel)
+  set(every_kernel "// Every kernel, in one translation unit.\n")
+  foreach(source IN LISTS kernel_sources)
+    string(APPEND every_kernel "#include \"${source}\"\n")
+  endforeach()
   set(every_kernel_file ${CMAKE_CURRENT_BINARY_DIR}/every_kernel.cu)
-  file(CONFIGURE OUTPUT ${every_kernel_file} CONTENT "// Every kernel.\n${every_kernel}" @ONLY)
-  set(front_end ${SERVETWIN_CUDA_FRONT_END} -x cuda --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -fsyntax-only
-      -std=c++20 -Wall -Werror -Wno-unknown-cuda-version -I ${PROJECT_SOURCE_DIR}/tests/emulator/front_end/include
+  file(CONFIGURE OUTPUT ${every_kernel_file} CONTENT "${every_kernel}" @ONLY)
+  set(front_end
+      ${SERVETWIN_CUDA_FRONT_END} -x cuda --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -fsyntax-only -std=c++20
+      -Wall -Werror -Wno-unknown-cuda-version -I ${CMAKE_CURRENT_LIST_DIR}/front_end/include
       -I ${PROJECT_SOURCE_DIR})
-  servetwin_suite(cuda_front_end LABELS emulator on_kernels on_emulator COMMAND ${front_end} ${every_kernel_file})
+  servetwin_suite(cuda_front_end LABELS emulator on_kernels on_emulator
+                  COMMAND ${front_end} ${every_kernel_file})
   servetwin_suite(cuda_front_end_refuses LABELS emulator on_kernels on_emulator
                   COMMAND ${front_end} ${CMAKE_CURRENT_LIST_DIR}/front_end/calls_host.cu)
-  set_tests_properties(cuda_front_end_refuses PROPERTIES PASS_REGULAR_EXPRESSION "no matching function for call to 'host_number'")
+  set_tests_properties(cuda_front_end_refuses PROPERTIES
+                       PASS_REGULAR_EXPRESSION "no matching function for call to 'host_number'")
 endif()

@@ -171,6 +171,8 @@ class Machine {
 namespace {
 
 Machine& machine() {
+  // The checker is made first, so that it is there as long as shared memory is.
+  [[maybe_unused]] static const bool kIsChecked = checks_races();
   static Machine the_machine;
   return the_machine;
 }
