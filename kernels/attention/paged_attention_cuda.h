@@ -23,8 +23,8 @@ struct PagedRows {
   std::int64_t max_keys = 0;     // nor sees more keys
 };
 
-// Where queries are and outputs go: [tokens][heads][head_dim] of `dtype`, f32, f16 or bf16. The cache has the
-// same or 8 bits.
+// Where queries are and outputs go: [tokens][heads][head_dim] and [tokens][heads][value_dim] of `dtype`, f32,
+// f16 or bf16. The cache has the same or 8 bits.
 struct AttentionTokens {
   DType dtype = DType::kF32;
   const void* queries = nullptr;
@@ -34,8 +34,10 @@ struct AttentionTokens {
 // Keys that one block of a decode step sees: a part of the result's rounding, not of the batch's shape.
 inline constexpr std::int64_t kSplitKeys = 256;
 
-// Heads have at most this many elements, and values as many as keys.
-inline constexpr std::int64_t kMaxHeadDim = 256;
+// Elements of a head: in decode, where a value may be the beginning of its key as in latent attention, and in
+// prefill, where values are as long as keys and lie apart.
+inline constexpr std::int64_t kMaxDecodeHeadDim = 576;
+inline constexpr std::int64_t kMaxPrefillHeadDim = 256;
 
 // Floats of scratch memory that a decode step needs.
 std::size_t paged_decode_scratch(const PagedRows& rows,

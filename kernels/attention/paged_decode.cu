@@ -12,14 +12,15 @@ constexpr int kDecodeWarps = kDecodeThreads / kWarpSize;
 constexpr int kHeadTile = 4;  // query heads that share what is read of the cache
 
 struct DecodePartials {
-  float* outputs;  // [rows][heads][splits][head_dim]
+  float* outputs;  // [rows][heads][splits][value_dim]
   float* lse;      // [rows][heads][splits]
   std::int64_t splits;
 };
 
-DecodePartials partials_in(float* scratch, const PagedRows& rows, std::int64_t heads, std::int64_t head_dim) {
-  const std::int64_t splits = ceil_div(rows.max_keys, kSplitKeys);
-  return {scratch, scratch + rows.rows * heads * splits * head_dim, splits};
+DecodePartials partials_in(float* scratch, const AttentionArguments& all) {
+  const std::int64_t splits = ceil_div(all.rows.max_keys, kSplitKeys);
+  const std::int64_t outputs = all.rows.rows * all.options.heads * splits * all.options.value_dim;
+  return {scratch, scratch + outputs, splits};
 }
 
 // What this block does.
@@ -49,13 +50,13 @@ __device__ DecodeTask decode_task(const AttentionArguments& all) {
 
 struct DecodeShared {
   float* queries;  // [kHeadTile][head_dim], scaled
-  float* sums;     // [kDecodeWarps][kHeadTile][head_dim]
+  float* sums;     // [kDecodeWarps][kHeadTile][value_dim]
   float* maxima;   // [kDecodeWarps][kHeadTile]
   float* totals;
 
-  __host__ __device__ DecodeShared(SharedLayout& layout, std::int64_t head_dim)
+  __host__ __device__ DecodeShared(SharedLayout& layout, std::int64_t head_dim, std::int64_t value_dim)
       : queries(layout.take<float>(kHeadTile * head_dim)),
-        sums(layout.take<float>(kDecodeWarps * kHeadTile * head_dim)),
+        sums(layout.take<float>(kDecodeWarps * kHeadTile * value_dim)),
         maxima(layout.take<float>(kDecodeWarps * kHeadTile)),
         totals(layout.take<float>(kDecodeWarps * kHeadTile)) {}
 };
@@ -110,7 +111,9 @@ __device__ void see_keys(const AttentionArguments& all,
     float key_part[std::size_t{parts}];
     float value_part[std::size_t{parts}];
     Part::load(static_cast<const C*>(all.cache.keys) + vector * head_dim, head_dim, key_part);
-    Part::load(static_cast<const C*>(all.cache.values) + vector * head_dim, head_dim, value_part);
+    // A value that is the beginning of its key ends in zeros that nobody writes out.
+    const auto value_dim = static_cast<int>(all.options.value_dim);
+    Part::load(static_cast<const C*>(all.cache.values) + vector * head_dim, value_dim, value_part);
     const float key_scale = kHasScale<C> ? all.cache.key_scales[vector] : 1.0F;
     const float value_scale = kHasScale<C> ? all.cache.value_scales[vector] : 1.0F;
     for (int head = 0; head < task.heads; ++head) {
@@ -130,9 +133,9 @@ __device__ void write_partials(const AttentionArguments& all,
                                const DecodeTask& task,
                                const DecodeShared& shared,
                                const DecodePartials& partials) {
-  const auto head_dim = static_cast<int>(all.cache.head_dim);
-  for (int at = thread_of_block(); at < task.heads * head_dim; at += threads_of_block()) {
-    const int head = at / head_dim;
+  const auto value_dim = static_cast<int>(all.options.value_dim);
+  for (int at = thread_of_block(); at < task.heads * value_dim; at += threads_of_block()) {
+    const int head = at / value_dim;
     float highest = kNoScore;
     for (int warp = 0; warp < kDecodeWarps; ++warp) {
       highest = fmaxf(highest, shared.maxima[warp * kHeadTile + head]);
@@ -142,12 +145,12 @@ __device__ void write_partials(const AttentionArguments& all,
     for (int warp = 0; warp < kDecodeWarps; ++warp) {
       const float kept = rescale(shared.maxima[warp * kHeadTile + head], highest);
       total += kept * shared.totals[warp * kHeadTile + head];
-      sum += kept * shared.sums[warp * kHeadTile * head_dim + at];
+      sum += kept * shared.sums[warp * kHeadTile * value_dim + at];
     }
     const std::int64_t out =
         (task.row * all.options.heads + task.first_head + head) * partials.splits + block_x();
-    partials.outputs[out * head_dim + at % head_dim] = sum / total;
-    if (at % head_dim == 0) partials.lse[out] = highest + logf(total);
+    partials.outputs[out * value_dim + at % value_dim] = sum / total;
+    if (at % value_dim == 0) partials.lse[out] = highest + logf(total);
   }
 }
 
@@ -164,7 +167,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
   }
   const auto head_dim = static_cast<int>(all.cache.head_dim);
   SharedLayout layout(dynamic_shared());
-  const DecodeShared shared(layout, head_dim);
+  const auto value_dim = static_cast<int>(all.options.value_dim);
+  const DecodeShared shared(layout, head_dim, value_dim);
   const T* const own = queries + (task.row * all.options.heads + task.first_head) * head_dim;
   for (int i = thread_of_block(); i < task.heads * head_dim; i += threads_of_block()) {
     shared.queries[i] = to_float(own[i]) * all.options.scale;
@@ -176,7 +180,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
     const int at = warp_of_block() * kHeadTile + head;
     for (int part = 0; part < parts; ++part) {
       const int i = LanePart<parts, whole>::index(part);
-      if (whole || i < head_dim) shared.sums[at * head_dim + i] = heads[head].sums[part];
+      if (whole || i < value_dim) shared.sums[at * value_dim + i] = heads[head].sums[part];
     }
     if (lane_of_warp() > 0) continue;
     shared.maxima[at] = heads[head].maximum;
@@ -188,29 +192,30 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
 template <class T>
 __global__ void __launch_bounds__(kDecodeThreads)
-    merge_stretches(DecodePartials partials, std::int64_t head_dim, T* output) {
+    merge_stretches(DecodePartials partials, std::int64_t value_dim, T* output) {
   const std::int64_t head = block_y() * blocks_x() + block_x();  // of all rows
   const float* const lse = partials.lse + head * partials.splits;
   float highest = kNoScore;
   for (std::int64_t split = 0; split < partials.splits; ++split) highest = max_or_nan(highest, lse[split]);
-  for (std::int64_t i = thread_of_block(); i < head_dim; i += threads_of_block()) {
+  for (std::int64_t i = thread_of_block(); i < value_dim; i += threads_of_block()) {
     float total = 0.0F;
     float sum = 0.0F;
     for (std::int64_t split = 0; split < partials.splits; ++split) {
       if (lse[split] == kNoScore) continue;
       const float kept = expf(lse[split] - highest);
       total += kept;
-      sum += kept * partials.outputs[(head * partials.splits + split) * head_dim + i];
+      sum += kept * partials.outputs[(head * partials.splits + split) * value_dim + i];
     }
-    output[head * head_dim + i] = from_float<T>(highest == kNoScore ? 0.0F : sum / total);
+    output[head * value_dim + i] = from_float<T>(highest == kNoScore ? 0.0F : sum / total);
   }
 }
 
 template <class T, class C>
-auto decode_kernel(std::int64_t head_dim) {
-  if (head_dim == 64) return decode_stretch<T, C, 2, true>;
-  if (head_dim == 128) return decode_stretch<T, C, 4, true>;
-  return decode_stretch<T, C, 8, false>;
+auto decode_kernel(std::int64_t head_dim, std::int64_t value_dim) {
+  if (head_dim == 64 && value_dim == 64) return decode_stretch<T, C, 2, true>;
+  if (head_dim == 128 && value_dim == 128) return decode_stretch<T, C, 4, true>;
+  if (head_dim <= 256) return decode_stretch<T, C, 8, false>;
+  return decode_stretch<T, C, 18, false>;
 }
 
 }  // namespace
@@ -219,7 +224,7 @@ std::size_t paged_decode_scratch(const PagedRows& rows,
                                  const AttentionOptions& options,
                                  std::int64_t head_dim) {
   const std::int64_t stretches = rows.rows * options.heads * ceil_div(rows.max_keys, kSplitKeys);
-  return static_cast<std::size_t>(stretches * (head_dim + 1));
+  return static_cast<std::size_t>(stretches * ((options.value_dim > 0 ? options.value_dim : head_dim) + 1));
 }
 
 void paged_decode_cuda(const PagedCache& cache,
@@ -230,19 +235,22 @@ void paged_decode_cuda(const PagedCache& cache,
                        CudaStream stream) {
   if (rows.rows == 0) return;
   const AttentionArguments all = attention_arguments(cache, rows, options);
-  const DecodePartials partials = partials_in(scratch, rows, options.heads, cache.head_dim);
+  const std::int64_t value_dim = all.options.value_dim;
+  CHECK_INVARIANT(value_dim <= cache.head_dim, value_dim);
+  CHECK_INVARIANT(cache.head_dim <= kMaxDecodeHeadDim, cache.head_dim);
+  const DecodePartials partials = partials_in(scratch, all);
   const std::int64_t tiles = cache.kv_heads * ceil_div(options.heads / cache.kv_heads, kHeadTile);
   SharedLayout layout;
-  DecodeShared(layout, cache.head_dim);
+  DecodeShared(layout, cache.head_dim, value_dim);
   with_cache_type(tokens.dtype, cache.dtype, [&](auto element, auto cached) {
     using T = decltype(element);
     if (partials.splits > 0) {
       const Launch how{grid_of(partials.splits, tiles, rows.rows), kDecodeThreads, layout.bytes(), stream};
-      launch("paged_decode", how, decode_kernel<T, decltype(cached)>(cache.head_dim), all,
+      launch("paged_decode", how, decode_kernel<T, decltype(cached)>(cache.head_dim, value_dim), all,
              static_cast<const T*>(tokens.queries), partials);
     }
     const Launch merge{grid_of(options.heads, rows.rows), kDecodeThreads, 0, stream};
-    launch("paged_decode merge", merge, merge_stretches<T>, partials, cache.head_dim,
+    launch("paged_decode merge", merge, merge_stretches<T>, partials, value_dim,
            static_cast<T*>(tokens.output));
   });
 }

@@ -197,6 +197,8 @@ void paged_prefill_cuda(const PagedCache& cache,
                         CudaStream stream) {
   if (rows.rows == 0 || rows.max_queries == 0) return;
   const AttentionArguments all = attention_arguments(cache, rows, options);
+  CHECK_INVARIANT(cache.head_dim <= kMaxPrefillHeadDim, cache.head_dim);
+  CHECK_INVARIANT(all.options.value_dim == cache.head_dim, all.options.value_dim);
   const dim3 grid = grid_of(ceil_div(rows.max_queries, kQueryTile), options.heads, rows.rows);
   with_cache_type(tokens.dtype, cache.dtype, [&](auto element, auto cached) {
     using T = decltype(element);

@@ -15,17 +15,16 @@ inline constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 struct AttentionArguments {
   PagedCache cache;
   PagedRows rows;
-  AttentionOptions options;  // scale and window filled in
+  AttentionOptions options;  // all of them filled in
 };
 
 inline AttentionArguments attention_arguments(const PagedCache& cache,
                                               const PagedRows& rows,
                                               AttentionOptions options) {
-  CHECK_INVARIANT(cache.head_dim <= kMaxHeadDim, cache.head_dim);
-  CHECK_INVARIANT(options.value_dim == 0 || options.value_dim == cache.head_dim, options.value_dim);
   CHECK_INVARIANT(options.heads % cache.kv_heads == 0, options.heads, cache.kv_heads);
   if (options.scale <= 0) options.scale = 1.0F / std::sqrt(static_cast<float>(cache.head_dim));
   if (options.window <= 0) options.window = std::numeric_limits<std::int32_t>::max();
+  if (options.value_dim <= 0) options.value_dim = cache.head_dim;
   return {cache, rows, options};
 }
 

@@ -78,11 +78,12 @@ struct AttentionCase::OnDevice {
         seq_lens(own.shape_.keys),
         table(own.table_),
         queries(own.shape_.dtype, own.queries_),
-        output(own.shape_.dtype, own.queries_.size()),
+        output(own.shape_.dtype, own.outputs()),
         rows(own.rows_on_device()) {
     const AttentionShape& shape = own.shape_;
-    cache = {keys.memory.data(), values.memory.data(), shape.block_size,  shape.kv_heads,
-             shape.head_dim,     shape.cached,         key_scales.data(), value_scales.data()};
+    void* const values_there = shape.is_latent ? keys.memory.data() : values.memory.data();
+    cache = {keys.memory.data(), values_there, shape.block_size,  shape.kv_heads,
+             shape.head_dim,     shape.cached, key_scales.data(), value_scales.data()};
     rows.cu_seqlens = cu_seqlens.data();
     rows.seq_lens = seq_lens.data();
     rows.block_table = table.data();
@@ -116,6 +117,14 @@ std::vector<float> AttentionCase::prefill(PrefillFunction& function) const {
   return there.output.values();
 }
 
+std::int64_t AttentionCase::value_dim() const {
+  return shape_.options.value_dim > 0 ? shape_.options.value_dim : shape_.head_dim;
+}
+
+std::size_t AttentionCase::outputs() const {
+  return sized(cu_seqlens_.back() * shape_.options.heads * value_dim());
+}
+
 PagedRows AttentionCase::rows_on_device() const {
   PagedRows rows;
   rows.rows = static_cast<std::int64_t>(shape_.keys.size());
@@ -132,7 +141,7 @@ std::vector<float> AttentionCase::twin() const {
   auto* const values = const_cast<std::byte*>(values_.data());
   const bool scaled = has_scales(shape_.cached);
   const PagedCache cache{keys,
-                         values,
+                         shape_.is_latent ? keys : values,
                          shape_.block_size,
                          shape_.kv_heads,
                          shape_.head_dim,
@@ -145,10 +154,10 @@ std::vector<float> AttentionCase::twin() const {
   }
   const RaggedRows rows{static_cast<std::int64_t>(shape_.keys.size()), cu_seqlens_.data(), shape_.keys.data(),
                         table_.data(), starts.data()};
-  std::vector<float> output(queries_.size());
+  std::vector<float> output(outputs());
   ThreadTeam team(1);
   paged_attention(cache, rows, shape_.options, queries_.data(), output.data(), team);
-  const std::int64_t width = shape_.options.heads * shape_.head_dim;
+  const std::int64_t width = shape_.options.heads * value_dim();
   for (std::size_t row = 0; row < shape_.keys.size(); ++row) {
     if (shape_.keys[row] > 0) continue;  // the twin has no padded rows
     std::fill(output.begin() + cu_seqlens_[row] * width, output.begin() + cu_seqlens_[row + 1] * width, 0.0F);
@@ -187,9 +196,10 @@ void AttentionCase::plain_head(std::size_t row,
     for (std::size_t i = 0; i < numbers.size(); ++i) score += queries_[start + i] * numbers[i];
     score *= scale;
     weights.push_back(options.soft_cap > 0 ? options.soft_cap * std::tanh(score / options.soft_cap) : score);
-    values.push_back(cached(true, vector));
+    values.push_back(cached(!shape_.is_latent, vector));
   }
   if (weights.empty()) return;
+  const std::size_t to = sized((token * options.heads + head) * value_dim());
   weights = rounded(shape_.dtype, weights);
   const float highest = *std::max_element(weights.begin(), weights.end());
   float total = 0.0F;
@@ -197,12 +207,12 @@ void AttentionCase::plain_head(std::size_t row,
   for (float& weight : weights) weight /= total;
   weights = rounded(shape_.dtype, weights);
   for (std::size_t key = 0; key < weights.size(); ++key) {
-    for (std::size_t i = 0; i < values[key].size(); ++i) output[start + i] += weights[key] * values[key][i];
+    for (std::size_t i = 0; i < sized(value_dim()); ++i) output[to + i] += weights[key] * values[key][i];
   }
 }
 
 std::vector<float> AttentionCase::plain() const {
-  std::vector<float> output(queries_.size(), 0.0F);
+  std::vector<float> output(outputs(), 0.0F);
   for (std::size_t row = 0; row < shape_.keys.size(); ++row) {
     for (std::int64_t token = cu_seqlens_[row]; token < cu_seqlens_[row + 1]; ++token) {
       for (std::int64_t head = 0; head < shape_.options.heads; ++head) plain_head(row, token, head, output);

@@ -22,6 +22,7 @@ struct AttentionShape {
   std::vector<std::int32_t> keys{};     // of each row; 0: a padded row
   AttentionOptions options{};           // heads are filled in
   float magnitude = 1;                  // of queries and keys
+  bool is_latent = false;               // values are the beginnings of keys
 };
 
 class AttentionCase {
@@ -38,6 +39,8 @@ class AttentionCase {
  private:
   struct OnDevice;
   PagedRows rows_on_device() const;
+  std::int64_t value_dim() const;
+  std::size_t outputs() const;
   bool matches(const std::vector<float>& output) const;
   std::vector<float> twin() const;
   // The plain way: scores, weights and results each rounded to the activations' type.

@@ -60,6 +60,22 @@ TEST_CASE("CUDA decode attention splits keys at fixed positions, and a row's res
   }
 }
 
+TEST_CASE("CUDA decode attention over latents takes the beginnings of keys for values") {
+  AttentionShape shape = small_shape(DType::kF16, 576);
+  shape.kv_heads = 1;
+  shape.group = 5;
+  shape.is_latent = true;
+  shape.options.value_dim = 512;
+  shape.options.scale = 0.1F;
+  shape.queries = {1, 1};
+  shape.keys = {9, 0};
+  CHECK(AttentionCase(shape, 14).decode_matches());
+  shape.head_dim = 24;
+  shape.options.value_dim = 10;
+  shape.keys = {300, 5};
+  CHECK(AttentionCase(shape, 15).decode_matches());
+}
+
 TEST_CASE("CUDA attention bears scores of hundreds, and keys at the edges of windows and tiles") {
   for (const DType dtype : kFloatTypes) {
     AttentionShape shape = small_shape(dtype, 40);
