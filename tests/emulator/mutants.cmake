@@ -27,3 +27,5 @@ servetwin_mutant(matvec_without_last_row FILE gemm/matvec.cu
   FROM "weight_row >= all.weight_rows" TO "weight_row + 1 >= all.weight_rows")
 servetwin_mutant(choice_without_ties FILE sampling/choose_tokens.cu
   FROM "if (before == front.equals) *token" TO "if (before == 1.0F) *token")
+servetwin_mutant(router_with_higher_ids FILE moe/router.cu
+  FROM "other == best && other_index < index" TO "other == best && other_index > index")

@@ -5,6 +5,7 @@
 #include "kernels/attention/paged_attention_cuda.h"
 #include "kernels/embedding/gather_rows_cuda.h"
 #include "kernels/gemm/matvec_cuda.h"
+#include "kernels/moe/router_cuda.h"
 #include "kernels/rotary/rotary_store_cuda.h"
 #include "kernels/sampling/choose_tokens_cuda.h"
 
@@ -48,6 +49,9 @@ decltype(servetwin::silu_and_mul_cuda) silu_and_mul_cuda;
 }
 namespace matvec_without_last_row {
 decltype(servetwin::matvec_cuda) matvec_cuda;
+}
+namespace router_with_higher_ids {
+decltype(servetwin::route_cuda) route_cuda;
 }
 namespace choice_without_ties {
 decltype(servetwin::choose_tokens_cuda) choose_tokens_cuda;

@@ -81,6 +81,7 @@ __device__ float logf(float x) noexcept;
 __device__ float tanhf(float x) noexcept;
 __device__ float sqrtf(float x) noexcept;
 __device__ float fmaxf(float x, float y) noexcept;
+__device__ float fminf(float x, float y) noexcept;
 __device__ float fabsf(float x) noexcept;
 __device__ float rintf(float x) noexcept;
 __device__ void sincosf(float x, float* sine, float* cosine) noexcept;
