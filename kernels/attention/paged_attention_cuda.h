@@ -10,7 +10,8 @@
 
 namespace servetwin {
 
-// The rows of a batch; all pointers are the device's. Row r has the query tokens [cu_seqlens[r],
+// The rows of a batch; all pointers are the device's, and those of queries, keys and values are aligned to 16
+// bytes. Row r has the query tokens [cu_seqlens[r],
 // cu_seqlens[r + 1]), the last of them at position seq_lens[r] − 1, and its keys lie in the blocks
 // block_table[r][0 … max_blocks). A row that sees no key, as padded ones, gets zeros.
 struct PagedRows {

@@ -65,6 +65,31 @@ __device__ PrefillTask prefill_task(const AttentionArguments& all) {
   return task;
 }
 
+// A warp brings a vector of `head_dim` elements to a row of a tile, `size` at a time, zeros behind it; zeros
+// alone where there is none.
+template <int size, class T, class C>
+__device__ void load_packs(const C* from, int head_dim, T* to) {
+  const int width = tile_width(head_dim);
+  for (int i = lane_of_warp() * size; i < width; i += kWarpSize * size) {
+    Pack<T, size> numbers;
+    for (T& number : numbers.values) number = from_float<T>(0.0F);
+    if (from != nullptr && i < head_dim) {
+      const Pack<C, size> stored = load_pack<size>(from + i);
+      for (int j = 0; j < size; ++j) numbers.values[j] = from_float<T>(to_float(stored.values[j]));
+    }
+    store_pack<size>(to + i, numbers);
+  }
+}
+
+template <class T, class C>
+__device__ void load_vector(const C* from, int head_dim, T* to) {
+  if (head_dim % 4 == 0) {
+    load_packs<4>(from, head_dim, to);
+  } else {
+    load_packs<1>(from, head_dim, to);
+  }
+}
+
 template <class T>
 __device__ void load_queries(const AttentionArguments& all,
                              const PrefillTask& task,
@@ -72,13 +97,12 @@ __device__ void load_queries(const AttentionArguments& all,
                              const PrefillShared<T>& shared) {
   const auto head_dim = static_cast<int>(all.cache.head_dim);
   const int width = tile_width(head_dim);
-  for (int at = thread_of_block(); at < kQueryTile * width; at += threads_of_block()) {
-    const int query = at / width;
-    const int i = at % width;
-    const std::int64_t from = ((task.first_token + query) * all.options.heads + task.head) * head_dim + i;
-    shared.queries[at] = query < task.queries && i < head_dim ? queries[from] : from_float<T>(0.0F);
-    shared.sums[at] = 0.0F;
+  for (int query = warp_of_block(); query < kQueryTile; query += kPrefillWarps) {
+    const std::int64_t vector = (task.first_token + query) * all.options.heads + task.head;
+    const T* const from = query < task.queries ? queries + vector * head_dim : nullptr;
+    load_vector(from, head_dim, shared.queries + query * width);
   }
+  for (int at = thread_of_block(); at < kQueryTile * width; at += threads_of_block()) shared.sums[at] = 0.0F;
 }
 
 // Keys beyond those that are seen become zeros, so that no number of theirs can spoil a product.
@@ -89,25 +113,18 @@ __device__ void load_keys(const AttentionArguments& all,
                           const PrefillShared<T>& shared) {
   const auto head_dim = static_cast<int>(all.cache.head_dim);
   const int width = tile_width(head_dim);
-  for (int at = thread_of_block(); at < kTileKeys * width; at += threads_of_block()) {
-    const std::int64_t key = first + at / width;
-    const int i = at % width;
-    float key_number = 0.0F;
-    float value_number = 0.0F;
-    if (key < task.keys && i < head_dim) {
-      const std::int64_t from = cached_vector(all, task.row, key, task.kv_head) * head_dim + i;
-      key_number = to_float(static_cast<const C*>(all.cache.keys)[from]);
-      value_number = to_float(static_cast<const C*>(all.cache.values)[from]);
-    }
-    shared.keys[at] = from_float<T>(key_number);
-    shared.values[at] = from_float<T>(value_number);
+  for (int at = warp_of_block(); at < kTileKeys; at += kPrefillWarps) {
+    const bool seen = first + at < task.keys;
+    const std::int64_t vector = seen ? cached_vector(all, task.row, first + at, task.kv_head) : 0;
+    const auto* const keys = static_cast<const C*>(all.cache.keys) + vector * head_dim;
+    const auto* const values = static_cast<const C*>(all.cache.values) + vector * head_dim;
+    load_vector(seen ? keys : nullptr, head_dim, shared.keys + at * width);
+    load_vector(seen ? values : nullptr, head_dim, shared.values + at * width);
+    if (lane_of_warp() > 0) continue;
+    const bool scaled = kHasScale<C> && seen;
+    shared.key_scales[at] = scaled ? all.cache.key_scales[vector] : 1.0F;
+    shared.value_scales[at] = scaled ? all.cache.value_scales[vector] : 1.0F;
   }
-  const int own = thread_of_block();
-  if (own >= kTileKeys) return;
-  const bool scaled = kHasScale<C> && first + own < task.keys;
-  const std::int64_t vector = scaled ? cached_vector(all, task.row, first + own, task.kv_head) : 0;
-  shared.key_scales[own] = scaled ? all.cache.key_scales[vector] : 1.0F;
-  shared.value_scales[own] = scaled ? all.cache.value_scales[vector] : 1.0F;
 }
 
 // Running softmax of a warp's rows: the same in all lanes.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/decoding/sampler.h"
+#include "kernels/blocks/copy_blocks_cost.h"
 #include "kernels/blocks/copy_blocks_cuda.h"
 #include "tests/emulator/kernel_rig.h"
 #include "tests/emulator/mutants.h"
@@ -113,6 +114,7 @@ TEST_CASE("a device copies blocks of any size where it is told, and no others") 
     std::copy(block(3), block(4), block(1));
     std::copy(block(0), block(1), block(4));
     CHECK(there.values() == blocks);
+    CHECK(copy_blocks_work(3, static_cast<double>(words) * 4).bytes == static_cast<double>(words) * 24);
     copy_blocks_cuda({there.data(), words * 4, pairs.data(), 0});
     CHECK(there.values() == blocks);
   }
