@@ -14,7 +14,7 @@ endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
 option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
-option(SERVETWIN_UNITY "Compile libraries and program a dozen files at a time: faster from nothing" OFF)
+option(SERVETWIN_UNITY "Compile a dozen files at a time: faster from nothing" OFF)
 option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
     "Folder of the measured data and traces that some tests read; they skip loudly without it")

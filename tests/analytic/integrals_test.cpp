@@ -6,7 +6,7 @@
 #include "tests/analytic/queue_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::integrals_test {
 namespace {
 
 using namespace test;
@@ -182,4 +182,4 @@ TEST_CASE("Little's law holds for every queue of the textbook too, with several 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::integrals_test

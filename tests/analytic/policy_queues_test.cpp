@@ -3,7 +3,7 @@
 #include "tests/analytic/queue_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::policy_queues_test {
 namespace {
 
 using namespace test;
@@ -97,4 +97,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::policy_queues_test

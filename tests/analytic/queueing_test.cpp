@@ -5,7 +5,7 @@
 #include "tests/analytic/queue_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::queueing_test {
 namespace {
 
 using namespace test;
@@ -156,4 +156,4 @@ TEST_CASE("ten arrivals at one stamp make one step of ten") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::queueing_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::test_traces {
 namespace {
 
 using namespace test;
@@ -214,4 +214,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::test_traces

@@ -12,7 +12,7 @@
 #include "tests/support/vidur_run.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::vidur_schedule_test {
 namespace {
 
 using namespace test;
@@ -170,4 +170,4 @@ TEST_CASE("prompts or decoders alone make the 6,787 batches and 24 restarts of V
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::vidur_schedule_test

@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::check_test {
 namespace {
 
 std::string message_of_failure() {
@@ -40,4 +40,4 @@ TEST_CASE("an invariant that holds evaluates its condition once and none of its 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::check_test

@@ -14,7 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::dequantise_test {
 namespace {
 
 std::vector<std::byte> from_hex(const std::string& text) {
@@ -142,4 +142,4 @@ TEST_CASE("formats without a meaning here, and sizes that do not fit, break an i
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::dequantise_test

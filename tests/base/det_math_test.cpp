@@ -10,7 +10,7 @@
 #include "engine/base/rng.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::det_math_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -141,4 +141,4 @@ TEST_CASE("the functions give the recorded bits on every compiler") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::det_math_test

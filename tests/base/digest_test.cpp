@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::digest_test {
 namespace {
 
 std::string digest_of(const std::vector<std::uint64_t>& words) {
@@ -66,4 +66,4 @@ TEST_CASE("hex has sixteen lower-case digits, leading zeros kept") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::digest_test

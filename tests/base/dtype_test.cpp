@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::dtype_test {
 namespace {
 
 double mebibytes(DType type, std::int64_t row_length, std::int64_t num_rows) {
@@ -86,4 +86,4 @@ TEST_CASE("types are found by their own name in any case and by the usual others
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::dtype_test

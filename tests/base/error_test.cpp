@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::error_test {
 namespace {
 
 TEST_CASE("a problem prints as file, line, column, path, message, remedy and code") {
@@ -50,4 +50,4 @@ TEST_CASE("of equally near names the first is suggested") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::error_test

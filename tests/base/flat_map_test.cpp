@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::flat_map_test {
 namespace {
 
 // A key of 128 bits whose hash has few values and lies at the table's end, so that probes run long and wrap.
@@ -67,4 +67,4 @@ TEST_CASE("any sequence of inserts and erases leaves what an ordered map holds, 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::flat_map_test

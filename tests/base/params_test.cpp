@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::params_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST_CASE("null takes an optional default away") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::params_test

@@ -7,7 +7,7 @@
 #include "engine/base/units.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::quantities_test {
 namespace {
 
 template <class A, class B>
@@ -51,4 +51,4 @@ TEST_CASE("a node finds its entry by name and says when there is none") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::quantities_test

@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::registry_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST_CASE("two plug-ins of one name are a broken invariant") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::registry_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rng_test {
 namespace {
 
 // The draw whose Philox counter is c0..c3 and whose key is k0, k1.
@@ -60,4 +60,4 @@ TEST_CASE("unit draws lie strictly inside (0, 1) on odd multiples of 2^-53") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rng_test

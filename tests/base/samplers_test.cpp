@@ -19,7 +19,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::samplers_test {
 namespace {
 
 constexpr std::uint32_t kDraws = 50'000;
@@ -216,4 +216,4 @@ TEST_CASE("the samplers give the recorded bits on every compiler") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::samplers_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::text_test {
 namespace {
 
 TEST_CASE("a double prints as the shortest text that reads back the same") {
@@ -49,4 +49,4 @@ TEST_CASE("parts join with the separator between them only") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::text_test

@@ -7,7 +7,7 @@
 #include "engine/base/text.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::unit_text_test {
 namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
@@ -187,4 +187,4 @@ TEST_CASE("any text either reads or explains itself") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::unit_text_test

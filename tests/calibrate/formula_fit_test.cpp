@@ -8,7 +8,7 @@
 #include "engine/base/rng.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::formula_fit_test {
 namespace {
 
 constexpr GpuLimits kDevice{989e6, 3.35e6, 450e3, 132};
@@ -120,4 +120,4 @@ TEST_CASE("numbers of a formula carry over by what they are") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::formula_fit_test

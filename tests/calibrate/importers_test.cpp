@@ -9,7 +9,7 @@
 #include "costmodels/operators/tiled_gemm.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::importers_test {
 namespace {
 
 class Folder {
@@ -91,4 +91,4 @@ TEST_CASE("a collective's curve keeps sizes four times apart and is tested on th
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::importers_test

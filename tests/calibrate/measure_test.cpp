@@ -10,7 +10,7 @@
 #include "tests/calibrate/step_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::measure_test {
 namespace {
 
 CampaignOptions for_time(Duration budget) {
@@ -206,4 +206,4 @@ TEST_CASE("a machine that is sometimes slower gives the same prices as a steady 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::measure_test

@@ -6,7 +6,7 @@
 #include "engine/models/weights.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::model_timer_test {
 namespace {
 
 TEST_CASE("a real runner runs every planned step of a small space, whatever came before") {
@@ -27,4 +27,4 @@ TEST_CASE("a real runner runs every planned step of a small space, whatever came
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::model_timer_test

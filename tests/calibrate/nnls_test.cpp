@@ -7,7 +7,7 @@
 #include "engine/base/rng.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::nnls_test {
 namespace {
 
 std::vector<double> fit(const std::vector<Observation>& observations) {
@@ -100,4 +100,4 @@ TEST_CASE("quantiles lie between neighbours") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::nnls_test

@@ -7,7 +7,7 @@
 #include "tests/calibrate/step_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::step_fit_test {
 namespace {
 
 std::vector<MeasuredStep> steps_of(std::int64_t count, double relative_noise) {
@@ -123,4 +123,4 @@ TEST_CASE("numbers keep six digits") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::step_fit_test

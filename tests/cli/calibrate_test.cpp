@@ -7,7 +7,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::calibrate_test {
 namespace {
 
 constexpr const char* kFew = " --set workload.num_requests=20 ";
@@ -107,4 +107,4 @@ TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::calibrate_test

@@ -5,7 +5,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::compare_test {
 namespace {
 
 // Eight seeds of two seconds in which prompts of 1,000 tokens come faster than small steps can compute them.
@@ -221,4 +221,4 @@ TEST_CASE("validate, list and config know comparisons") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::compare_test

@@ -5,7 +5,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::inputs_test {
 namespace {
 
 #ifdef __has_feature
@@ -159,4 +159,4 @@ TEST_CASE("traffic that no run comes to the end of is refused with place and rem
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::inputs_test

@@ -4,7 +4,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::json_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -129,4 +129,4 @@ TEST_CASE("explain --json of a run that its config no longer makes says so in th
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::json_test

@@ -5,7 +5,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::live_test {
 namespace {
 
 constexpr const char* kFewer = " --set workload.num_requests=30 ";
@@ -114,4 +114,4 @@ TEST_CASE("what cannot run live is refused by name, all of it at once") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::live_test

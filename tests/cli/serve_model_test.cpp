@@ -2,7 +2,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::serve_model_test {
 namespace {
 
 const std::string kServe = "$S serve --port 0 --model servetwin/tiny-llama-random ";
@@ -58,4 +58,4 @@ TEST_CASE("serving a model without its KV memory, or with what belongs to a simu
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::serve_model_test

@@ -6,7 +6,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::serve_test {
 namespace {
 
 // Two answers, then a signal.
@@ -101,4 +101,4 @@ TEST_CASE("files that a run has begun, and the tokens of a live one, are another
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::serve_test

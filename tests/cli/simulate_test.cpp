@@ -4,7 +4,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::simulate_test {
 namespace {
 
 TEST_CASE("simulate answers on standard output alone and names the files it wrote") {
@@ -172,4 +172,4 @@ TEST_CASE("the gap lists hold one gap fewer than tokens") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::simulate_test

@@ -6,7 +6,7 @@
 #include "tests/cli/pty_session.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::step_test {
 namespace {
 
 constexpr const char* kRight = "\x1b[C";
@@ -318,4 +318,4 @@ TEST_CASE("emphasis is for terminals that want it") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::step_test

@@ -5,7 +5,7 @@
 #include "tests/cli/program.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::verbs_test {
 namespace {
 
 TEST_CASE("usage errors are exit code 2 and suggest the nearest word") {
@@ -256,4 +256,4 @@ TEST_CASE("selfcheck proves what it lists, a broken invariant's exit code 3 amon
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::verbs_test

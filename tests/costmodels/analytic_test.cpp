@@ -7,7 +7,7 @@
 #include "tests/costmodels/cost_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::analytic_test {
 namespace {
 
 struct Rig {
@@ -218,4 +218,4 @@ TEST_CASE("rules are told the same times that the simulation uses") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::analytic_test

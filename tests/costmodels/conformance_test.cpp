@@ -7,7 +7,7 @@
 #include "tests/costmodels/operator_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::conformance_test {
 namespace {
 
 // One of each registered model, with parameters that make it depend on all it can.
@@ -156,4 +156,4 @@ TEST_CASE("the hash of a profile is the same for the same numbers") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::conformance_test

@@ -3,7 +3,7 @@
 #include "tests/costmodels/fitted_profile.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::fitted_test {
 namespace {
 
 class FittedRig {
@@ -168,4 +168,4 @@ TEST_CASE("a profile that makes no sense is refused") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::fitted_test

@@ -5,7 +5,7 @@
 #include "tests/costmodels/operator_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::hybrid_test {
 namespace {
 
 struct Rig {
@@ -182,4 +182,4 @@ TEST_CASE("what measured kernels cannot price is refused by name") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::hybrid_test

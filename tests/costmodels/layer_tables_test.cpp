@@ -3,7 +3,7 @@
 #include "tests/costmodels/operator_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::layer_tables_test {
 namespace {
 
 TEST_CASE("times between points are straight, and go on beyond the last two") {
@@ -82,4 +82,4 @@ TEST_CASE("tables of other models and layouts are refused") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::layer_tables_test

@@ -8,7 +8,7 @@
 #include "tests/costmodels/cost_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::memory_model_test {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
@@ -153,4 +153,4 @@ TEST_CASE("block counts are within 1 % of those that vLLM printed on H100") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::memory_model_test

@@ -3,7 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::replay_linear_test {
 namespace {
 
 Duration replayed(const CostModel& cost, std::uint64_t step, RequestId request = kNoRequest) {
@@ -91,4 +91,4 @@ TEST_CASE("the linear model has no silent defaults for what it is made of") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::replay_linear_test

@@ -7,7 +7,7 @@
 #include "tests/costmodels/cost_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::vidur_runs_test {
 namespace {
 
 const std::string kRuns = std::string(SERVETWIN_DATA_DIR) + "/vidur_runs";
@@ -102,4 +102,4 @@ TEST_CASE("every recorded batch takes the recorded time to the nanosecond") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::vidur_runs_test

@@ -5,7 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::vidur_tables_test {
 namespace {
 
 // Every operation takes a different power of ten, so that a sum shows what went into it.
@@ -171,4 +171,4 @@ TEST_CASE("the hash of a profile follows every number of its tables") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::vidur_tables_test

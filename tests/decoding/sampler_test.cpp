@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::sampler_test {
 namespace {
 
 // Tokens said so far; none is prompt unless stated.
@@ -181,4 +181,4 @@ TEST_CASE("a draw depends on seed, stream and position, on nothing else") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::sampler_test

@@ -2,7 +2,7 @@
 // plentiful.
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_batch_composition {
 
 namespace {
 
@@ -161,4 +161,4 @@ TEST_CASE("requests blocked for different reasons keep their order when all are 
   });
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_batch_composition

@@ -4,7 +4,7 @@
 
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_memory_pressure {
 
 namespace {
 
@@ -192,4 +192,4 @@ TEST_CASE("the watermark is a share of the pool with its null block, rounded dow
   }
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_memory_pressure

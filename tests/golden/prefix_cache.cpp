@@ -2,7 +2,7 @@
 // from vLLM V1's KV manager.
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_prefix_cache {
 
 namespace {
 
@@ -211,4 +211,4 @@ TEST_CASE("another salt or adapter shares nothing") {
   });
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_prefix_cache

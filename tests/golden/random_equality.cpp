@@ -5,7 +5,7 @@
 #include "tests/support/golden_random.h"
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_random_equality {
 
 namespace {
 
@@ -125,4 +125,4 @@ TEST_CASE("the oracle keeps the invariants and leaves nobody behind") {
   CHECK(back > 1000);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_random_equality

@@ -4,7 +4,7 @@
 
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_reported_cases {
 
 namespace {
 
@@ -213,4 +213,4 @@ TEST_CASE("four samples without a prefix cache take four times the prompt, two b
   });
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_reported_cases

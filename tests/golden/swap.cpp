@@ -2,7 +2,7 @@
 // need not, or loses track of the host's room.
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_swap {
 
 namespace {
 
@@ -95,4 +95,4 @@ TEST_CASE("who leaves while swapped out makes room on the host, and so does a fo
   });
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_swap

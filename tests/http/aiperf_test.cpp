@@ -7,7 +7,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::aiperf_test {
 namespace {
 
 bool client_agrees(std::uint16_t port, const std::string& tokenizer, const std::string& folder) {
@@ -31,4 +31,4 @@ TEST_CASE("AIPerf counts the requests and tokens that the server counts, and no 
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::aiperf_test

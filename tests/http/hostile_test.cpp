@@ -4,7 +4,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::hostile_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -169,4 +169,4 @@ TEST_CASE("with a key everything but health needs it") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::hostile_test

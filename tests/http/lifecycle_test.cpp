@@ -5,7 +5,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::lifecycle_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -214,4 +214,4 @@ TEST_CASE("durations are those of the cost model, whatever the speed") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::lifecycle_test

@@ -6,7 +6,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::live_engine_test {
 namespace {
 
 struct Streamed {
@@ -135,4 +135,4 @@ TEST_CASE("a client that leaves takes its request with it") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::live_engine_test

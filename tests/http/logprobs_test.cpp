@@ -11,7 +11,7 @@
 #include "tests/live/live_model_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::logprobs_test {
 namespace {
 
 // By the definition, in double: log of the softmax.
@@ -182,4 +182,4 @@ TEST_CASE("the official Python client reads log-probabilities", "[slow]") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::logprobs_test

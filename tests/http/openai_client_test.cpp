@@ -5,7 +5,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::openai_client_test {
 namespace {
 
 TEST_CASE("the official Python client gets whole and streamed answers, errors it knows, and may leave",
@@ -23,4 +23,4 @@ TEST_CASE("the official Python client gets whole and streamed answers, errors it
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::openai_client_test

@@ -8,7 +8,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::soak_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -108,4 +108,4 @@ TEST_CASE("after ten thousand requests that come and go nothing is left and noth
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::soak_test

@@ -5,7 +5,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::usage_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -189,4 +189,4 @@ TEST_CASE("a prompt that was there before is found in the prefix cache") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::usage_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::first_difference_test {
 namespace {
 
 // Hand-made records.
@@ -181,4 +181,4 @@ TEST_CASE("of several differing replicas the earliest is named, routing before i
   CHECK(to_text(routing, "A", "B").find("decision 1 of the cluster") != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::first_difference_test

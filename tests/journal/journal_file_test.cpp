@@ -7,7 +7,7 @@
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::journal_file_test {
 namespace {
 
 StepPlan plan_of(StepId step, std::int64_t ns) {
@@ -264,4 +264,4 @@ TEST_CASE("the same run writes the same bytes") {
   CHECK(first.bytes() == second.bytes());
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::journal_file_test

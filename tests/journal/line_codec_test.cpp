@@ -6,7 +6,7 @@
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::line_codec_test {
 namespace {
 
 template <class T>
@@ -195,4 +195,4 @@ TEST_CASE("a line that is not as the format says is refused with its reason") {
   CHECK(problem_of(std::string(200'000, '[')) != "");
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::line_codec_test

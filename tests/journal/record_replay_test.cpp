@@ -10,7 +10,7 @@
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::record_replay_test {
 namespace {
 
 struct Setup {
@@ -278,4 +278,4 @@ TEST_CASE("a journal that answers another step than was started stops the replay
   CHECK(replay.backend().mismatch()->find("the replay waits for step " + step) != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::record_replay_test

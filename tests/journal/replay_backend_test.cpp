@@ -7,7 +7,7 @@
 #include "tests/journal/journal_test_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::replay_backend_test {
 namespace {
 
 constexpr ReplicaId kReplica{0};
@@ -158,4 +158,4 @@ TEST_CASE("durations of a journal whose steps do not follow one another are refu
   CHECK_THROWS_AS(read(lines_text(plan(0, 1), done(1, 1), done(2, 1))), ConfigError);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::replay_backend_test

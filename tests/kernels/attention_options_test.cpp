@@ -9,7 +9,7 @@
 #include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::attention_options_test {
 namespace {
 
 constexpr std::int64_t kDim = 6;
@@ -115,4 +115,4 @@ TEST_CASE("of a partly rotated head the first elements turn as a head of their o
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::attention_options_test

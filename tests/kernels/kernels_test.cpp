@@ -16,7 +16,7 @@
 #include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::kernels_test {
 namespace {
 
 WeightMatrix f32_view(const std::vector<float>& values, std::int64_t columns) {
@@ -237,4 +237,4 @@ TEST_CASE("a negative slot is not written") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::kernels_test

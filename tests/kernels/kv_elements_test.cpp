@@ -17,7 +17,7 @@
 #include "tests/kernels/kernel_inputs.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::kv_elements_test {
 namespace {
 
 // Bits in two's complement order of a small float: what is next to a value is one more or less.
@@ -161,4 +161,4 @@ TEST_CASE("the cost of a product counts the bytes of its blocks") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::kv_elements_test

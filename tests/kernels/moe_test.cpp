@@ -10,7 +10,7 @@
 #include "kernels/moe/router.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::moe_test {
 namespace {
 
 struct Routed {
@@ -133,4 +133,4 @@ TEST_CASE("gelu_and_mul gates by the tanh form") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::moe_test

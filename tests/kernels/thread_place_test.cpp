@@ -10,7 +10,7 @@
 #include "kernels/thread_team.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::thread_place_test {
 namespace {
 
 using Cores = std::vector<int>;
@@ -65,4 +65,4 @@ TEST_CASE("the threads of a team keep to one core each") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::thread_place_test

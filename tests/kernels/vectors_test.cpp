@@ -14,7 +14,7 @@
 #include "tests/kernels/random_blocks.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::vectors_test {
 namespace {
 
 std::vector<float> noise(std::uint64_t entity, std::int64_t size, double spread = 1.0) {
@@ -170,4 +170,4 @@ TEST_CASE("activations and norms have the same bits for every kind of vector and
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::vectors_test

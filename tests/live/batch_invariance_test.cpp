@@ -5,7 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/model_oracles.h"
 
-namespace servetwin {
+namespace servetwin::batch_invariance_test {
 namespace {
 
 constexpr std::int64_t kLength = 150;  // more than two tiles of keys
@@ -104,4 +104,4 @@ TEST_CASE("logits are bit-equal when a sequence goes to the host and back after 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::batch_invariance_test

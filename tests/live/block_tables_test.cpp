@@ -7,7 +7,7 @@
 #include "tests/support/block_ids.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::block_tables_test {
 namespace {
 
 TEST_CASE("ids are those of a block-level free list, whatever is allocated, freed and found again") {
@@ -78,4 +78,4 @@ TEST_CASE("equal segments are equal tokens, and generated text takes the place o
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::block_tables_test

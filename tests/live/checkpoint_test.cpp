@@ -15,7 +15,7 @@
 #include "tests/support/smollm2_file.h"
 #include "tests/support/tiny_checkpoint.h"
 
-namespace servetwin {
+namespace servetwin::checkpoint_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -192,4 +192,4 @@ TEST_CASE("SmolLM2-135M's texts have the tokens of the oracle's tokenizer") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::checkpoint_test

@@ -3,7 +3,7 @@
 #include "tests/live/live_bench.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::copied_blocks_test {
 namespace {
 
 // One row in one block: `tokens` from `context` on.
@@ -39,4 +39,4 @@ TEST_CASE("a sequence goes on in a copy of another's block as if it had computed
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::copied_blocks_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/model_oracles.h"
 
-namespace servetwin {
+namespace servetwin::forward_flops_test {
 namespace {
 
 StepRow row(std::int64_t context, std::int64_t tokens, bool sampled) {
@@ -58,4 +58,4 @@ TEST_CASE("a window bounds the keys of each query, wherever the chunk lies") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::forward_flops_test

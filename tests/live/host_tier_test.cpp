@@ -5,7 +5,7 @@
 #include "tests/live/live_bench.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::host_tier_test {
 namespace {
 
 constexpr RequestId kRequest{3};
@@ -67,4 +67,4 @@ TEST_CASE("who comes back without its copy, the cache having all of it, leaves n
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::host_tier_test

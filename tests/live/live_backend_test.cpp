@@ -9,7 +9,7 @@
 #include "tests/live/live_bench.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::live_backend_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -201,4 +201,4 @@ TEST_CASE("after a crowd of clients that come and go, nothing is held and nobody
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::live_backend_test

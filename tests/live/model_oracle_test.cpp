@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/model_oracles.h"
 
-namespace servetwin {
+namespace servetwin::model_oracle_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -80,4 +80,4 @@ TEST_CASE("logits of chunks in mixed batches are those of the oracle") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::model_oracle_test

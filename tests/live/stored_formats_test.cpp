@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tiny_llama.h"
 
-namespace servetwin {
+namespace servetwin::stored_formats_test {
 namespace {
 
 constexpr std::int64_t kLength = 100;
@@ -169,4 +169,4 @@ TEST_CASE("a pool takes the bytes of the memory model, and four a vector where e
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::stored_formats_test

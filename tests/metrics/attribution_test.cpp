@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::attribution_test {
 namespace {
 
 Time at_s(std::int64_t seconds) { return time_at_ns(seconds * 1'000'000'000); }
@@ -138,4 +138,4 @@ TEST_CASE("requests that no replica has are a limit of their own") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::attribution_test

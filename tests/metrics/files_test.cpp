@@ -18,7 +18,7 @@
 #include "tests/metrics/hand_run.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::files_test {
 namespace {
 
 using nlohmann::json;
@@ -312,4 +312,4 @@ TEST_CASE("a preemption and its resumption are a flow") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::files_test

@@ -12,7 +12,7 @@
 #include "tests/metrics/hand_run.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::output_test {
 namespace {
 
 std::string scratch(const std::string& name) {
@@ -150,4 +150,4 @@ TEST_CASE("every line of the snapshot is a comment or a sample with its labels, 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::output_test

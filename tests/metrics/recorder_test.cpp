@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::recorder_test {
 namespace {
 
 RecorderOptions with_slo(const Slo& slo) {
@@ -313,4 +313,4 @@ TEST_CASE("classes are kept apart and together") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::recorder_test

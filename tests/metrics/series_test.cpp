@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::series_test {
 namespace {
 
 Time at_ms(std::int64_t ms) { return time_at_ns(ms * 1'000'000); }
@@ -83,4 +83,4 @@ TEST_CASE("a run too short for twenty parts is not judged") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::series_test

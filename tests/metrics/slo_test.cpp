@@ -4,7 +4,7 @@
 #include "engine/metrics/statistics.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::slo_test {
 namespace {
 
 Time at_ms(std::int64_t ms) { return time_at_ns(ms * 1'000'000); }
@@ -85,4 +85,4 @@ TEST_CASE("a stat group tells class and window apart") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::slo_test

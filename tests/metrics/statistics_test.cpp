@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::statistics_test {
 namespace {
 
 // The definition of type 7, straight from a sorted list.
@@ -183,4 +183,4 @@ TEST_CASE("cumulative counts are those of counting each value") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::statistics_test

@@ -11,7 +11,7 @@
 #include "engine/base/text.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::catalogue_test {
 namespace {
 
 const std::vector<std::string> kFolders{SERVETWIN_SOURCE_DIR};
@@ -98,4 +98,4 @@ TEST_CASE("shapes equal the public table they come from") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::catalogue_test

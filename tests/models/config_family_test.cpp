@@ -4,7 +4,7 @@
 #include "engine/models/config_json.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::config_family_test {
 namespace {
 
 ModelSpec family(const std::string& arch, const std::string& fields) {
@@ -100,4 +100,4 @@ TEST_CASE("what is not computed is refused by its name") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::config_family_test

@@ -6,7 +6,7 @@
 #include "engine/base/error.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::config_json_test {
 namespace {
 
 // A small Llama-like config, with more fields or a replaced tail.
@@ -114,4 +114,4 @@ TEST_CASE("a folder without config.json is an error that names the file") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::config_json_test

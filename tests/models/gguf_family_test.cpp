@@ -7,7 +7,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::gguf_family_test {
 namespace {
 
 struct FamilyCase {
@@ -197,4 +197,4 @@ TEST_CASE("a family's GGUF file gives the figures and the weights of the model t
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::gguf_family_test

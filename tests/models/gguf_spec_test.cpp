@@ -11,7 +11,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::gguf_spec_test {
 namespace {
 
 // The metadata of a small model of this architecture.
@@ -184,4 +184,4 @@ TEST_CASE("linear and YaRN scaling are read") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::gguf_spec_test

@@ -11,7 +11,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::gguf_test {
 namespace {
 
 const std::string kData16 = raw_floats({1, 2, 3, 4});
@@ -244,4 +244,4 @@ TEST_CASE("the small GGUF cases of public reports are refused or read as they sh
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::gguf_test

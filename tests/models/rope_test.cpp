@@ -4,7 +4,7 @@
 #include "engine/models/weights.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rope_test {
 namespace {
 
 ModelSpec with(const std::string& fields) {
@@ -69,4 +69,4 @@ TEST_CASE("random weights are a function of seed and shape, and have them") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rope_test

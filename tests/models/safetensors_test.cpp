@@ -8,7 +8,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::safetensors_test {
 namespace {
 
 const std::string kData16(16, '\1');
@@ -172,4 +172,4 @@ TEST_CASE("the small cases of public reports are refused or read as they should 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::safetensors_test

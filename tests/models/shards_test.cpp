@@ -8,7 +8,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::shards_test {
 namespace {
 
 // A shard with one f32 vector of two elements.
@@ -159,4 +159,4 @@ TEST_CASE("a cut through a quantised block is refused") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::shards_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/smollm2_file.h"
 
-namespace servetwin {
+namespace servetwin::smollm2_test {
 namespace {
 
 std::string bits_sum(const std::vector<float>& values) {
@@ -73,4 +73,4 @@ TEST_CASE("SmolLM2-135M loads whole, finite, with nothing left over", "[slow]") 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::smollm2_test

@@ -9,7 +9,7 @@
 #include "engine/models/catalogue.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::spec_test {
 namespace {
 
 ModelSpec model(const std::string& name) { return find_model(name, {SERVETWIN_SOURCE_DIR}); }
@@ -107,4 +107,4 @@ TEST_CASE("impossible shapes are named with both numbers") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::spec_test

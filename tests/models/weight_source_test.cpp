@@ -11,7 +11,7 @@
 #include "tests/models/model_bytes.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::weight_source_test {
 namespace {
 
 constexpr int kHidden = 32;
@@ -255,4 +255,4 @@ TEST_CASE("names outside the families have no GGUF name") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::weight_source_test

@@ -8,7 +8,7 @@
 #include "tests/support/model_oracles.h"
 #include "tests/support/tiny_checkpoint.h"
 
-namespace servetwin {
+namespace servetwin::family_runs_test {
 namespace {
 
 using Answers = std::map<RequestId, std::vector<TokenId>>;
@@ -103,4 +103,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::family_runs_test

@@ -5,7 +5,7 @@
 #include "tests/parity/live_run.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::live_parity_test {
 namespace {
 
 // Everyone at once into a pool that holds a quarter of them; clients that leave and time limits that pass
@@ -197,4 +197,4 @@ TEST_CASE("where live and simulation part, the first differing step is named wit
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::live_parity_test

@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tiny_checkpoint.h"
 
-namespace servetwin {
+namespace servetwin::live_tokens_test {
 namespace {
 
 using Answers = std::map<RequestId, std::vector<TokenId>>;
@@ -126,4 +126,4 @@ TEST_CASE("requests whose text is equal say the same, and others do not") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::live_tokens_test

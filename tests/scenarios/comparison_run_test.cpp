@@ -9,7 +9,7 @@
 #include "scenarios/comparison_report.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::comparison_run_test {
 namespace {
 
 ComparisonPlan plan_of(const std::string& spec) {
@@ -223,4 +223,4 @@ TEST_CASE("a comparison that is stopped tells of the seeds that were whole") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::comparison_run_test

@@ -8,7 +8,7 @@
 #include "scenarios/scenario_files.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::comparison_test {
 namespace {
 
 const char* const kHead = "apiVersion: servetwin/v1\nkind: Comparison\nmetadata: {name: c}\n";
@@ -218,4 +218,4 @@ TEST_CASE("a comparison is no scenario, and says which verb takes it") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::comparison_test

@@ -12,7 +12,7 @@
 #include "engine/base/unit_text.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::devices_test {
 namespace {
 
 std::string h100_text() {
@@ -116,4 +116,4 @@ TEST_CASE("data folders start with the source tree") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::devices_test

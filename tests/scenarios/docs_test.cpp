@@ -9,7 +9,7 @@
 #include "scenarios/scenario_spec.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::docs_test {
 namespace {
 
 std::string type_text(const FieldInfo& field) {
@@ -65,4 +65,4 @@ TEST_CASE("every shipped scenario is listed") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::docs_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::error_codes_test {
 namespace {
 
 bool is_code(const std::string& text, std::size_t at) {
@@ -66,4 +66,4 @@ TEST_CASE("pages are in order, complete and found by code") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::error_codes_test

@@ -14,7 +14,7 @@
 #include "scenarios/yaml_loader.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::json_schema_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -153,4 +153,4 @@ TEST_CASE("an independent validator accepts the shipped comparison and refuses b
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::json_schema_test

@@ -7,7 +7,7 @@
 #include "scenarios/scenario.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::launch_test {
 namespace {
 
 Scenario scenario_of(const std::string& command, const std::string& device = "h100-sxm") {
@@ -124,4 +124,4 @@ TEST_CASE("a command that makes no sense is refused with its place and a remedy"
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::launch_test

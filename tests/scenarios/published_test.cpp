@@ -8,7 +8,7 @@
 #include "scenarios/published/vllm_h100_cases.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::published_test {
 namespace {
 
 PublishedFigure figure(const std::string& group, double measured, std::optional<double> predicted) {
@@ -170,4 +170,4 @@ TEST_CASE("recorded runs of vLLM 0.19 are predicted within the promised bounds",
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::published_test

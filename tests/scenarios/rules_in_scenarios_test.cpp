@@ -9,7 +9,7 @@
 #include "scenarios/run.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rules_in_scenarios_test {
 namespace {
 
 RunResult run_with(const std::vector<std::string>& set) {
@@ -78,4 +78,4 @@ TEST_CASE("rules that estimate step times take them from the scenario's cost mod
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rules_in_scenarios_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::run_source_test {
 namespace {
 
 // A request at the time of the last end, whenever one is asked for.
@@ -86,4 +86,4 @@ TEST_CASE("a loop in which time stands still is refused, and only a loop") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::run_source_test

@@ -12,7 +12,7 @@
 #include "scenarios/scenario_files.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::run_test {
 namespace {
 
 class ScratchFolder {
@@ -235,4 +235,4 @@ TEST_CASE("the shipped comparisons show what their headers say") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::run_test

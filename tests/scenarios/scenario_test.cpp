@@ -10,7 +10,7 @@
 #include "scenarios/config_tree.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::scenario_test {
 namespace {
 
 const char* const kMinimal = R"(apiVersion: servetwin/v1
@@ -209,4 +209,4 @@ TEST_CASE("a list of the resolved values has each path once") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::scenario_test

@@ -11,7 +11,7 @@
 #include "scenarios/scenario_files.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::swap_test {
 namespace {
 
 // A minute of the shipped scenario whose pool is too small, on a device with that link to the host.
@@ -80,4 +80,4 @@ TEST_CASE("a host tier that nothing uses is refused, and an unknown pressure rul
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::swap_test

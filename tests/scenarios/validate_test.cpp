@@ -7,7 +7,7 @@
 #include "scenarios/scenario.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::validate_test {
 namespace {
 
 const char* const kText = R"(apiVersion: servetwin/v1
@@ -192,4 +192,4 @@ TEST_CASE("the workload's own faults are reported with the rest") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::validate_test

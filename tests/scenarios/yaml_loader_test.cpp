@@ -11,7 +11,7 @@
 #include "scenarios/input_text.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::yaml_loader_test {
 namespace {
 
 // The problems of a text, as "code line:column".
@@ -237,4 +237,4 @@ TEST_CASE("a written tree reads back as the same tree") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::yaml_loader_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/naive_kv.h"
 
-namespace servetwin {
+namespace servetwin::content_test {
 namespace {
 
 constexpr std::int64_t kBlocks = 12;  // of each request that are compared
@@ -110,4 +110,4 @@ TEST_CASE("text that continues its stream is found by the next turn's prompt; fr
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::content_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::decode_pool_test {
 namespace {
 
 constexpr std::int64_t kGenerous = 1'000'000;
@@ -159,4 +159,4 @@ TEST_CASE("who leaves during a step has its token computed and not yet put out")
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::decode_pool_test

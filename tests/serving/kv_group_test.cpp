@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/naive_kv.h"
 
-namespace servetwin {
+namespace servetwin::kv_group_test {
 namespace {
 
 // One pool twice: as extents, and block by block with physical ids.
@@ -253,4 +253,4 @@ TEST_CASE("extents behave as single blocks do: hits, needs, evictions, order of 
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::kv_group_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/check_throws.h"
 
-namespace servetwin {
+namespace servetwin::rules_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -267,4 +267,4 @@ TEST_CASE("the priced rule recomputes short contexts and copies long ones, where
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rules_test

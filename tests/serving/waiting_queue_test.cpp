@@ -7,7 +7,7 @@
 #include "engine/base/registry.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::waiting_queue_test {
 namespace {
 
 // The queue, and a vector that is sorted by the rule whenever it is looked at.
@@ -99,4 +99,4 @@ TEST_CASE("the head of the queue is the first of a sorted vector, after every op
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::waiting_queue_test

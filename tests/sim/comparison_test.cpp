@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::comparison_test {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -250,4 +250,4 @@ TEST_CASE("claims are judged together") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::comparison_test

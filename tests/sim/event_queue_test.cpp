@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::event_queue_test {
 namespace {
 
 Event any_event() {
@@ -75,4 +75,4 @@ TEST_CASE("at one stamp: cancels, stops, steps, readiness, arrivals, plans; then
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::event_queue_test

@@ -6,7 +6,7 @@
 #include "tests/sim/hand_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::interruption_test {
 namespace {
 
 using namespace test;
@@ -170,4 +170,4 @@ TEST_CASE("a window that shuts at any moment and its client that goes away leave
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::interruption_test

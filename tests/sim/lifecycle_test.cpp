@@ -2,7 +2,7 @@
 #include "tests/sim/hand_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::lifecycle_test {
 namespace {
 
 using namespace test;
@@ -253,4 +253,4 @@ TEST_CASE("what a request waits for comes, or fails it") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::lifecycle_test

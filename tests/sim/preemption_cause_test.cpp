@@ -5,7 +5,7 @@
 #include "tests/sim/rule_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::preemption_cause_test {
 namespace {
 
 using namespace test;
@@ -73,4 +73,4 @@ TEST_CASE("room that a rule makes ahead for all is made for nobody in particular
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::preemption_cause_test

@@ -4,8 +4,9 @@
 #include "tests/sim/preset_world.h"
 #include "tests/support/catch.h"
 
-using namespace servetwin;
-using namespace servetwin::test;
+namespace servetwin::preset_conformance_test {
+
+using namespace test;
 
 namespace {
 
@@ -149,3 +150,5 @@ TEST_CASE(
     CHECK((preemptions == 0) == reserves(names));
   }
 }
+
+}  // namespace servetwin::preset_conformance_test

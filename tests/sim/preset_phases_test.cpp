@@ -3,8 +3,9 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-using namespace servetwin;
-using namespace servetwin::test;
+namespace servetwin::preset_phases_test {
+
+using namespace test;
 
 namespace {
 
@@ -154,3 +155,5 @@ TEST_CASE("who outgrows the pool in llama.cpp's slots waits visibly, and enters 
   REQUIRE(stalled.size() == 1);
   CHECK(stalled[0].request == spec.id);
 }
+
+}  // namespace servetwin::preset_phases_test

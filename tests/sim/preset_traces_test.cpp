@@ -3,8 +3,9 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-using namespace servetwin;
-using namespace servetwin::test;
+namespace servetwin::preset_traces_test {
+
+using namespace test;
 
 namespace {
 
@@ -223,3 +224,5 @@ TEST_CASE("context chunks are whole units: a unit for each in turn, or all that 
                                 : std::vector<std::string>{"0:32", "0:18 1:16", "1:4 2:5"}));
   }
 }
+
+}  // namespace servetwin::preset_traces_test

@@ -8,7 +8,7 @@
 #include "engine/base/samplers.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::resampling_test {
 namespace {
 
 bool near(double a, double b, double relative) { return std::fabs(a - b) <= relative * std::fabs(b); }
@@ -129,4 +129,4 @@ TEST_CASE("Jain's index is 1 for equal shares and 1/n when one has all") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::resampling_test

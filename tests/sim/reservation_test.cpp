@@ -5,7 +5,7 @@
 #include "tests/sim/hand_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::reservation_test {
 namespace {
 
 using namespace test;
@@ -114,4 +114,4 @@ TEST_CASE("reservation never preempts, whatever comes") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::reservation_test

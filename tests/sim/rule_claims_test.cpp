@@ -6,7 +6,7 @@
 #include "tests/sim/rule_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rule_claims_test {
 namespace {
 
 using namespace test;
@@ -80,8 +80,8 @@ TEST_CASE("SJF gets worse with the error of its predictions, and gracefully") {
   RuleWorld world = four_places("sjf", "noisy_oracle");
   double last = 0;
   for (const char* sigma : {"0", "1", "2", "5"}) {
-    world.parameters = map_of({{"sjf", map_of({{"max_wait", scalar("1h")}})},
-                               {"noisy_oracle", map_of({{"sigma", scalar(sigma)}})}});
+    world.parameters = map_of(
+        {{"sjf", map_of({{"max_wait", text("1h")}})}, {"noisy_oracle", map_of({{"sigma", text(sigma)}})}});
     const double now = mean_sojourn(world, items);
     INFO("sigma " << sigma);
     CHECK(now > 0.98 * last);
@@ -163,7 +163,7 @@ TEST_CASE("VTC gives weighted tenants their shares") {
   RuleWorld world = fair_world("vtc");
   ConfigNode weights;
   weights.kind = ConfigNode::Kind::kList;
-  weights.items = {scalar("1"), scalar("3")};
+  weights.items = {text("1"), text("3")};
   world.parameters = map_of({{"vtc", map_of({{"tenant_weights", weights}})}});
   const Service service = serve_tenants(world, 3);
   CHECK(service.gap <= 2 * 2.0 * 1024);
@@ -258,4 +258,4 @@ TEST_CASE("a request that does not fit lets only so many others pass") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rule_claims_test

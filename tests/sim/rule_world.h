@@ -8,26 +8,13 @@
 
 #include "costmodels/cost_estimator.h"
 #include "tests/sim/sim_support.h"
+#include "tests/workload/nodes.h"
 
 namespace servetwin::test {
 
-inline ConfigNode scalar(const std::string& text) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kScalar;
-  node.text = text;
-  return node;
-}
-
-inline ConfigNode map_of(std::vector<std::pair<std::string, ConfigNode>> entries) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kMap;
-  node.entries = std::move(entries);
-  return node;
-}
-
 // {RULE: {NAME: VALUE}}
 inline ConfigNode parameter(const std::string& rule, const std::string& name, const std::string& value) {
-  return map_of({{rule, map_of({{name, scalar(value)}})}});
+  return map_of({{rule, map_of({{name, text(value)}})}});
 }
 
 // A scheduler, what its rules are given, and what is noted of a run.

@@ -7,7 +7,7 @@
 #include "tests/sim/rule_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rules_conformance_test {
 namespace {
 
 using namespace test;
@@ -174,14 +174,14 @@ class StarvationWatch final : public Observer {
 
 // Short bounds, so that they matter in short runs.
 ConfigNode short_bounds() {
-  const auto one = [](const char* name) { return map_of({{name, scalar("300ms")}}); };
+  const auto one = [](const char* name) { return map_of({{name, text("300ms")}}); };
   return map_of({{"sjf", one("max_wait")},
                  {"srtf", one("max_wait")},
                  {"lpm", one("max_wait")},
                  {"andes", one("max_wait")},
                  {"slo_slack", one("max_wait")},
                  {"mlfq", one("promote_after")},
-                 {"priority_ageing", map_of({{"tau", scalar("100ms")}, {"max_wait", scalar("400ms")}})}});
+                 {"priority_ageing", map_of({{"tau", text("100ms")}, {"max_wait", text("400ms")}})}});
 }
 
 TEST_CASE(
@@ -217,4 +217,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::rules_conformance_test

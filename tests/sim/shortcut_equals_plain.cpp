@@ -3,8 +3,9 @@
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
-using namespace servetwin;
-using namespace servetwin::test;
+namespace servetwin::test_shortcut_equals_plain {
+
+using namespace test;
 
 namespace {
 
@@ -127,3 +128,5 @@ TEST_CASE("the decode shortcut gives the plain loop's digests, records and sums 
   }
   CHECK(preemptions > 1000);
 }
+
+}  // namespace servetwin::test_shortcut_equals_plain

@@ -7,7 +7,7 @@
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::slow_readers_test {
 namespace {
 
 using namespace test;
@@ -94,4 +94,4 @@ TEST_CASE("a reader faster than the model never pauses") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::slow_readers_test

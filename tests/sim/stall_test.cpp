@@ -2,7 +2,7 @@
 #include "tests/sim/hand_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::stall_test {
 namespace {
 
 using namespace test;
@@ -108,4 +108,4 @@ TEST_CASE("a paused replica is named as what its requests wait for") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::stall_test

@@ -4,7 +4,7 @@
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::step_input_test {
 namespace {
 
 using namespace test;
@@ -108,4 +108,4 @@ TEST_CASE("a cost model that does not ask is shown no rows") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::step_input_test

@@ -5,7 +5,7 @@
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::stop_tracker_test {
 namespace {
 
 using namespace test;
@@ -110,4 +110,4 @@ TEST_CASE("deltas of plans tell the last token of a request as counting its rows
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::stop_tracker_test

@@ -2,7 +2,7 @@
 #include "tests/sim/rule_world.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::yield_test {
 namespace {
 
 using namespace test;
@@ -73,4 +73,4 @@ TEST_CASE("a short job overtakes a long one that runs under MLFQ, whose length n
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::yield_test

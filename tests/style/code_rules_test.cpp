@@ -6,7 +6,7 @@
 #include "tests/style/rules.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::style {
+namespace servetwin::style::code_rules_test {
 namespace {
 
 Findings includes_of(const std::string& path, const std::string& text) {
@@ -195,4 +195,4 @@ TEST_CASE("a header without #pragma once after its comment is found") {
   CHECK(role_findings({make_file("cli/a.h", "// Role.\n#include <vector>\n")}).size() == 1);
 }
 
-}  // namespace servetwin::style
+}  // namespace servetwin::style::code_rules_test

@@ -4,7 +4,7 @@
 #include "tests/style/rules.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::style {
+namespace servetwin::style::doc_rules_test {
 namespace {
 
 const std::string kTest = "TEST_CASE(\"blocks are \"\n          \"conserved\") {}\n";
@@ -69,4 +69,4 @@ TEST_CASE("a command of ours in a block that nothing runs is found") {
   CHECK(found("docs/a.md", "cpp\nservetwin::run();") == 0);
 }
 
-}  // namespace servetwin::style
+}  // namespace servetwin::style::doc_rules_test

@@ -32,7 +32,7 @@ std::size_t columns(std::string_view line) {
   return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), starts_a_character));
 }
 
-bool has_word(std::string_view text, std::string_view word) { return find_word(text, word) != text.npos; }
+bool holds(std::string_view text, std::string_view word) { return find_word(text, word) != text.npos; }
 
 // Finds function bodies by their braces: a brace at namespace or class level that opens neither of those nor
 // data.
@@ -76,8 +76,8 @@ class FunctionFinder {
     if (!at_scope) return Kind::other;
     const std::string_view head = trimmed(head_);
     const bool has_parameters = head.find('(') != std::string_view::npos;
-    if (has_word(head, "namespace") || has_word(head, "extern")) return Kind::scope;
-    const bool names_type = has_word(head, "class") || has_word(head, "struct") || has_word(head, "union");
+    if (holds(head, "namespace") || holds(head, "extern")) return Kind::scope;
+    const bool names_type = holds(head, "class") || holds(head, "struct") || holds(head, "union");
     if (names_type && !has_parameters) return Kind::scope;
     return has_parameters || head.empty() || head.starts_with(",") ? Kind::body : Kind::other;
   }

@@ -5,7 +5,7 @@
 #include "tests/style/rules.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::style {
+namespace servetwin::style::tree_test {
 namespace {
 
 const Tree& project() {
@@ -67,4 +67,4 @@ TEST_CASE("every command shown in the documents is run or marked as text") {
   require_none(command_findings(project()));
 }
 
-}  // namespace servetwin::style
+}  // namespace servetwin::style::tree_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::test_arrivals {
 namespace {
 
 std::vector<Time> arrivals(const Entries& params, std::int64_t count, std::uint64_t seed = 1) {
@@ -214,4 +214,4 @@ TEST_CASE("every arrival process gives times that do not fall and depend on seed
   CHECK(tried == std::set<std::string>(names.begin(), names.end()));
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_arrivals

@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/trace_texts.h"
 
-namespace servetwin {
+namespace servetwin::test_bad_traces {
 namespace {
 
 bool says(const std::string& error, const std::string& part) {
@@ -221,4 +221,4 @@ TEST_CASE("a bomb is stopped by its ratio and by its size") {
              "expands to more than 1000 bytes"));
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_bad_traces

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::test_lengths {
 namespace {
 
 double mean_of(const LengthDistribution& lengths, int steps = 100'000) {
@@ -151,4 +151,4 @@ TEST_CASE("max_tokens follows its rule, and only the true output is an oracle") 
   CHECK(error_of([] { MaxTokensRule(map_of({})); }).find("give fixed") != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_lengths

@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::test_limits {
 namespace {
 
 std::unique_ptr<ArrivalProcess> make(const Entries& params, std::optional<std::int64_t> count = 10) {
@@ -142,4 +142,4 @@ TEST_CASE("times of clients and users are bounded, so that none added to another
   CHECK(loop("users", "1000001").find("CFG104") != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_limits

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/nodes.h"
 
-namespace servetwin {
+namespace servetwin::test_sources {
 namespace {
 
 Entries poisson(const std::string& num_requests = "1000") {
@@ -336,4 +336,4 @@ TEST_CASE("workloads that cannot be are refused with the reason") {
   CHECK(problem(text("trace:missing.csv")).find("missing.csv: there is no such file") != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_sources

@@ -30,7 +30,7 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace servetwin {
+namespace servetwin::test_trace_memory {
 namespace {
 
 // A header and then one line again and again, made as it is read.
@@ -100,4 +100,4 @@ TEST_CASE("a Mooncake trace of many rows is read without allocating once warm") 
   CHECK(reading.allocations_when_warm == 0);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_trace_memory

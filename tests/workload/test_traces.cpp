@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/workload/trace_texts.h"
 
-namespace servetwin {
+namespace servetwin::test_traces {
 namespace {
 
 std::string fixture(const char* name) {
@@ -218,4 +218,4 @@ TEST_CASE("the recorded Mooncake conversation trace is read whole, with content 
   CHECK(one_token == 72);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_traces

@@ -5,7 +5,7 @@
 #include "engine/serving/preset.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::rule_of_the_page_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -50,4 +50,4 @@ TEST_CASE("the rule shown in docs/extending.md puts short prompts first and boun
   CHECK(goes_first(order, request(1, 0s, 500), request(2, 0s, 500)));
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::rule_of_the_page_test

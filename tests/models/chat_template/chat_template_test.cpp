@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tokenizer_oracle.h"
 
-namespace servetwin {
+namespace servetwin::chat_template_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -138,4 +138,4 @@ TEST_CASE("a template cannot work without end, grow without bound or nest withou
   CHECK(problem_of("x", json).message.find("too deep") != std::string::npos);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::chat_template_test

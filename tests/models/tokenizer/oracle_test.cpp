@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tokenizer_oracle.h"
 
-namespace servetwin {
+namespace servetwin::oracle_test {
 namespace {
 
 const std::string kFolder = SERVETWIN_SOURCE_DIR "/tests/oracles/tokenizers/";
@@ -90,4 +90,4 @@ TEST_CASE("joined deltas are the text decoded at once, whatever tokens come") {
   }
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::oracle_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tokenizer_oracle.h"
 
-namespace servetwin {
+namespace servetwin::refusals_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -172,4 +172,4 @@ TEST_CASE("vocabulary data that are incomplete or unknown are refused by name") 
   CHECK(has(message([](VocabData& d) { d.tokens.clear(); }), "0 tokens"));
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::refusals_test

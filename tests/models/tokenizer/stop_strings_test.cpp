@@ -13,7 +13,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tokenizer_oracle.h"
 
-namespace servetwin {
+namespace servetwin::stop_strings_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -126,4 +126,4 @@ TEST_CASE("before min_tokens a stop string is text like any other") {
   CHECK(stream({"a", "bc"}, options).text == "abc");
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::stop_strings_test

@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/tokenizer_oracle.h"
 
-namespace servetwin {
+namespace servetwin::vocabularies_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -138,4 +138,4 @@ TEST_CASE("published vocabularies give the ids that Hugging Face gives", "[slow]
   }
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::vocabularies_test
