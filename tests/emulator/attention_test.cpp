@@ -7,7 +7,7 @@
 #include "tests/emulator/machine.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::attention_test {
 namespace {
 
 AttentionShape small_shape(DType dtype, std::int64_t head_dim) {
@@ -144,4 +144,4 @@ TEST_CASE("mutants of CUDA prefill attention are noticed: rescaling, own key, ta
   }
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::attention_test

@@ -11,7 +11,7 @@
 #include "tests/emulator/mutants.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::choice_test {
 namespace {
 
 struct ChoiceCase {
@@ -120,4 +120,4 @@ TEST_CASE("a device copies blocks of any size where it is told, and no others") 
   }
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::choice_test

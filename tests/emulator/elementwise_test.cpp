@@ -9,7 +9,7 @@
 #include "tests/emulator/mutants.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::elementwise_test {
 namespace {
 
 using Activation = void (*)(const GatedRows&, CudaStream);
@@ -90,4 +90,4 @@ TEST_CASE("CUDA gathers the rows that the CPU embeds, and zeros for padded ones"
   }
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::elementwise_test

@@ -13,7 +13,7 @@
 #include "tests/emulator/textbook/textbook.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::faults_test {
 namespace {
 
 using textbook::Wrong;
@@ -163,4 +163,4 @@ TEST_CASE("seeds change who runs first, and the same seed runs the same") {
   CHECK(order(1) != order(4));
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::faults_test

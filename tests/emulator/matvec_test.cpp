@@ -9,7 +9,7 @@
 #include "tests/kernels/random_blocks.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::matvec_test {
 namespace {
 
 constexpr DType kStored[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ4_0,
@@ -81,4 +81,4 @@ TEST_CASE("a mutant of the CUDA products is noticed: the last row of the weight 
   CHECK(is_noticed([&] { return matches(shape, matvec_without_last_row::matvec_cuda); }));
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::matvec_test

@@ -6,7 +6,7 @@
 #include "tests/emulator/kernel_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::norm_test {
 namespace {
 
 struct NormCase {
@@ -85,4 +85,4 @@ TEST_CASE("no barrier of the CUDA norm can go") {
   check_no_barrier_can_go(1, [] { return fused_matches(norm_case(DType::kF32, 3, 300)); });
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::norm_test

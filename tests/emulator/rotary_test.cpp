@@ -11,7 +11,7 @@
 #include "tests/emulator/mutants.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::rotary_test {
 namespace {
 
 constexpr std::int64_t kTokens = 5;
@@ -160,4 +160,4 @@ TEST_CASE("no barrier of the CUDA rotary embedding can go") {
   check_no_barrier_can_go(1, [] { return matches({}); });
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::rotary_test

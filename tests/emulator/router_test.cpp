@@ -7,7 +7,7 @@
 #include "tests/emulator/mutants.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::router_test {
 namespace {
 
 // Logits are multiples of a quarter where `ties`.
@@ -78,4 +78,4 @@ TEST_CASE("no barrier of the router can go") {
   check_no_barrier_can_go(5, [&] { return matches(options, 5, true, false); });
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::router_test

@@ -9,7 +9,7 @@
 #include "tests/emulator/machine.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::emulator {
+namespace servetwin::emulator::textbook_test {
 namespace {
 
 template <class T>
@@ -142,4 +142,4 @@ TEST_CASE("textbook matrix products, by tiles and by fragments, equal the triple
   });
 }
 
-}  // namespace servetwin::emulator
+}  // namespace servetwin::emulator::textbook_test
