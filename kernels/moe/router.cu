@@ -11,18 +11,22 @@ constexpr int kRouterThreads = 128;
 constexpr int kRouterWarps = kRouterThreads / kWarpSize;
 constexpr float kLeastScore = -std::numeric_limits<float>::infinity();
 
+// Floats of shared memory that a warp has.
+__host__ __device__ std::int64_t router_floats(const RouterOptions& options) {
+  return (options.experts * 2 + options.groups + 31) / 32 * 32;
+}
+
 struct RouterShared {
   float* scores;  // [experts], of this warp
   float* choice;  // the same with the correction; −∞ once chosen or left out
   float* groups;  // [groups]
-
-  __host__ __device__ RouterShared(SharedLayout& layout, const RouterOptions& options, int warp) {
-    const std::int64_t size = (options.experts * 2 + options.groups + 31) / 32 * 32;
-    scores = layout.take<float>(size * kRouterWarps) + size * warp;
-    choice = scores + options.experts;
-    groups = choice + options.experts;
-  }
 };
+
+__device__ RouterShared shared_of_warp(const RouterOptions& options) {
+  const std::int64_t size = router_floats(options);
+  float* const own = SharedLayout(dynamic_shared()).take<float>(size * kRouterWarps) + size * warp_of_block();
+  return {own, own + options.experts, own + 2 * options.experts};
+}
 
 // Index of the largest, the lowest of equal ones; every lane gets it. A lane reads every 32nd number from its
 // own on: those that it wrote in loops of the same stride need no barrier before.
@@ -94,8 +98,7 @@ __device__ void keep_groups(const RouterOptions& options, const RouterShared& ow
 __global__ void __launch_bounds__(kRouterThreads) route_tokens(RouterOptions options, RouterTokens all) {
   const std::int64_t token = block_x() * kRouterWarps + warp_of_block();
   if (token >= all.tokens) return;  // a whole warp
-  SharedLayout layout(dynamic_shared());
-  const RouterShared own(layout, options, warp_of_block());
+  const RouterShared own = shared_of_warp(options);
   fill_scores(options, all.logits + token * options.experts, all.correction, own);
   if (options.groups > 1) keep_groups(options, own);
   const auto top_k = static_cast<int>(options.top_k);
@@ -124,7 +127,7 @@ void route_cuda(const RouterOptions& options, const RouterTokens& tokens, CudaSt
   if (tokens.tokens == 0) return;
   CHECK_INVARIANT(options.top_groups <= options.groups, options.top_groups, options.groups);
   SharedLayout layout;
-  RouterShared(layout, options, 0);
+  layout.take<float>(router_floats(options) * kRouterWarps);
   const Launch how{grid_of(ceil_div(tokens.tokens, kRouterWarps)), kRouterThreads, layout.bytes(), stream};
   launch("route", how, route_tokens, options, tokens);
 }

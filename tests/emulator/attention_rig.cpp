@@ -18,6 +18,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 std::size_t sized(std::int64_t n) { return static_cast<std::size_t>(n); }
 std::size_t bytes_of_element(DType dtype) { return sized(layout_of(dtype).block_bytes); }
 
+}  // namespace
+
 // Bytes of the device, copied from the host.
 struct CachedArray {
   CachedArray(const std::vector<std::byte>& bytes, DType dtype)
@@ -27,8 +29,6 @@ struct CachedArray {
   }
   WatchedBytes memory;
 };
-
-}  // namespace
 
 AttentionCase::AttentionCase(AttentionShape shape, std::uint64_t name) : shape_(std::move(shape)) {
   shape_.options.heads = shape_.kv_heads * shape_.group;
