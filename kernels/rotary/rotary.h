@@ -4,13 +4,9 @@
 #include <cstdint>
 
 #include "kernels/rotary/frequencies.h"
+#include "kernels/rotary/rotary_layout.h"
 
 namespace servetwin {
-
-enum class RotaryLayout : std::uint8_t {
-  kNeox,        // pairs (i, i + half): Llama as published by Hugging Face, Qwen, Mistral
-  kInterleaved  // pairs (2i, 2i + 1): GPT-J, Llama as published by Meta
-};
 
 // What is turned: `num_heads` heads a token, `stride` elements apart, tokens one after the other. The first
 // 2 · speeds elements of a head turn; the rest of the stride stays as it is.

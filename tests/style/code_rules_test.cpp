@@ -95,6 +95,9 @@ TEST_CASE("each forbidden word is found where it is forbidden") {
     CHECK(words_of("engine/serving/a.cpp", line).size() == 1);
   }
   CHECK(words_of("sim/core/a.cpp", "#ifdef NDEBUG\n").size() == 1);
+  CHECK(words_of("kernels/norm/a.cu", "kernel<<<grid, block>>>();\n").size() == 1);
+  CHECK(words_of("kernels/norm/a.cu", "__shared__ float sums[32];\n").size() == 1);
+  CHECK(words_of("kernels/norm/a.cuh", "asm volatile(\"bar.sync 0;\");\n").size() == 1);
   CHECK(words_of("kernels/gemm/gemm_cost.cpp", "double y = pow(x, 2);\n").size() == 1);
 }
 
@@ -116,6 +119,7 @@ TEST_CASE("words that only look forbidden pass") {
   }
   CHECK(words_of("cli/a.cpp", "auto t = std::chrono::steady_clock::now();").empty());
   CHECK(words_of("kernels/gemm/gemm.cpp", "float x = 1;").empty());
+  CHECK(words_of("kernels/cuda/launch.cuh", "kernel<<<grid, block>>>();\n").empty());
 }
 
 TEST_CASE("using namespace is refused in headers alone") {

@@ -79,9 +79,15 @@ const std::vector<WordRule>& word_rules() {
       {{"std::regex", "<regex>"}, {}, {}, Where::everywhere, "std::regex overflows the stack on long input"},
       {{"#define"},
        {},
-       {"engine/base/check.h", "tests/support/"},
+       {"engine/base/check.h", "tests/support/", "tests/emulator/include/", "tests/emulator/sanitizer.h",
+        "tests/emulator/front_end/include/"},
        Where::everywhere,
        "no macro but CHECK_INVARIANT"},
+      {{"asm", "cooperative_groups", "clock64", "__activemask", "__threadfence*", "<<<", "__shared__"},
+       {"kernels/"},
+       {"kernels/cuda/launch.cuh"},
+       Where::everywhere,
+       "kernels stay what the emulator runs and checks; docs/cuda.md has the rules"},
   };
   return kRules;
 }
