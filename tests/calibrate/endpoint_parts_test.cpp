@@ -11,7 +11,7 @@
 #include "tests/calibrate/step_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::endpoint_parts_test {
 namespace {
 
 Duration ms(std::int64_t value) { return std::chrono::milliseconds(value); }
@@ -230,4 +230,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::endpoint_parts_test

@@ -10,7 +10,7 @@
 #include "tests/calibrate/step_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::load_fit_test {
 namespace {
 
 Duration ms(std::int64_t value) { return std::chrono::milliseconds(value); }
@@ -343,4 +343,4 @@ TEST_CASE("rows are found again after a cut, but not those of another server") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::load_fit_test

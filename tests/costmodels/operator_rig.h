@@ -41,8 +41,8 @@ inline OperatorProfile starting_profile(const DeviceSpec& device) {
                                       {"mla_prefill", "bf16"}}) {
     profile.fits.push_back(starting_fit(formula, part, limits));
   }
-  profile.collectives.push_back({"all_reduce", "custom", 2, {1024, 1048576}, {4, 12}});
-  profile.collectives.push_back({"all_gather", "nccl", 2, {1024, 1048576}, {5, 10}});
+  profile.collectives.push_back({"all_reduce", "custom", 2, {1024, 1048576}, {4, 12}, {}});
+  profile.collectives.push_back({"all_gather", "nccl", 2, {1024, 1048576}, {5, 10}, {}});
   return profile;
 }
 

@@ -5,7 +5,7 @@
 #include "tests/support/golden_random.h"
 #include "tests/support/golden_rig.h"
 
-namespace servetwin {
+namespace servetwin::test_windows {
 
 namespace {
 
@@ -158,4 +158,4 @@ TEST_CASE("the random scenarios with windows give blocks back, and are rich in h
   CHECK(below > 500);
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::test_windows

@@ -12,7 +12,7 @@
 #include "tests/http/server_rig.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::calibrate_endpoint_test {
 namespace {
 
 const volatile bool kNever = false;
@@ -215,4 +215,4 @@ TEST_CASE("a load ends when it is asked to, and a server that never answers ends
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::calibrate_endpoint_test

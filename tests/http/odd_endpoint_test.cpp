@@ -13,7 +13,7 @@
 #include "engine/live/http/http_server.h"
 #include "tests/support/catch.h"
 
-namespace servetwin::test {
+namespace servetwin::test::odd_endpoint_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -208,4 +208,4 @@ TEST_CASE("an answer that the server cuts off is told from one that ends") {
 }
 
 }  // namespace
-}  // namespace servetwin::test
+}  // namespace servetwin::test::odd_endpoint_test

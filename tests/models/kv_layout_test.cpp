@@ -5,7 +5,7 @@
 #include "engine/models/kv_format.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::kv_layout_test {
 namespace {
 
 // Layer l sees all where (l + 1) is a multiple of `nth`; 0: none does.
@@ -87,4 +87,4 @@ TEST_CASE("an 8-bit cache holds what its formula with scales says") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::kv_layout_test

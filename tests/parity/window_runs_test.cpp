@@ -9,7 +9,7 @@
 #include "tests/support/model_oracles.h"
 #include "tests/support/tiny_checkpoint.h"
 
-namespace servetwin {
+namespace servetwin::window_runs_test {
 namespace {
 
 // Tokens with their log probabilities, bit for bit.
@@ -162,4 +162,4 @@ TEST_CASE("what a live engine cannot do with windows it refuses by name") {
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::window_runs_test

@@ -74,7 +74,7 @@ std::string predictions() {
             "apiVersion: servetwin/v1\nkind: Scenario\nmetadata: {{name: golden}}\nspec:\n  model: {}\n"
             "  device: {}\n  layout: {{tp: {}}}\n  engine: {{preset: vllm-v1-async, max_model_len: 8192, "
             "memory_fraction: 0.9{}}}\n  workload: {{num_requests: 1, arrivals: {{process: constant, rate: "
-            "1}}, lengths: {{input: 10, output: 10}}, max_tokens: output}}\n  cost: {{{}}}\n",
+            "1/s}}, lengths: {{input: 10, output: 10}}, max_tokens: output}}\n  cost: {{{}}}\n",
             one.model, one.device, one.tp, one.engine, one.cost),
         "golden", {});
     text += fmt::format("{},KV pool,{},\n", name, engine_config(scenario).num_blocks.value);

@@ -10,7 +10,7 @@
 #include "scenarios/scenario.h"
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::windows_test {
 namespace {
 
 // A folder with a config.json alone: 12 layers, with a window of 64 except where `every` says.
@@ -166,4 +166,4 @@ TEST_CASE("scales of an 8-bit cache are those that are asked for, and a 16-bit c
 }
 
 }  // namespace
-}  // namespace servetwin
+}  // namespace servetwin::windows_test

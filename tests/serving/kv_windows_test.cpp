@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace servetwin {
+namespace servetwin::kv_windows_test {
 namespace {
 
 EngineConfig engine_of(std::vector<KvRetention> groups) {
@@ -103,4 +103,4 @@ TEST_CASE("a sequence that is served at once takes no more than its tables hold 
   kv.check_all();
 }
 
-}  // namespace servetwin
+}  // namespace servetwin::kv_windows_test

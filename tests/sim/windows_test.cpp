@@ -4,8 +4,9 @@
 #include "tests/sim/sim_support.h"
 #include "tests/support/catch.h"
 
-using namespace servetwin;
-using namespace servetwin::test;
+namespace servetwin::windows_test {
+
+using namespace test;
 
 namespace {
 
@@ -132,3 +133,5 @@ TEST_CASE("a prompt that only fits as its window rolls is served, and one that n
     CHECK(result.collect.records.front().end_state == expected);
   }
 }
+
+}  // namespace servetwin::windows_test
