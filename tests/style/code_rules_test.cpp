@@ -132,6 +132,15 @@ TEST_CASE("a raw string is blanked up to its own end") {
   CHECK(file.code[0].find("std::regex") == file.lines[0].rfind("std::regex"));
 }
 
+TEST_CASE("test cases outside a namespace named after their file are found") {
+  const char* alike = "namespace servetwin {\nTEST_CASE(\"a\") {}\n}\n";
+  const char* own = "namespace servetwin::a_test {\nTEST_CASE(\"a\") {}\n}\n";
+  CHECK(namespace_findings({make_file("tests/base/a_test.cpp", alike)}).size() == 1);
+  CHECK(namespace_findings({make_file("tests/base/b_test.cpp", own)}).size() == 1);
+  CHECK(namespace_findings({make_file("tests/base/a_test.cpp", own)}).empty());
+  CHECK(namespace_findings({make_file("tests/support/a.cpp", "namespace servetwin {\n}\n")}).empty());
+}
+
 TEST_CASE("a path of one machine is found in any file, a document too") {
   CHECK(environment_findings({make_file("docs/a.md", "see /home/me\n")}).size() == 1);
   CHECK(environment_findings({make_file("cli/a.cpp", "open(\"/tmp/x\");\n")}).size() == 1);

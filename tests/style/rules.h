@@ -24,6 +24,9 @@ Findings budget_findings(const Tree& tree);
 // example follows; a header goes on with #pragma once.
 Findings role_findings(const Tree& tree);
 
+// Files with test cases are compiled a dozen at a time: each has a namespace of its own, named after it.
+Findings namespace_findings(const Tree& tree);
+
 // The names of all test cases of the tree.
 std::set<std::string> test_case_names(const Tree& tree);
 

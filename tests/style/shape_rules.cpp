@@ -157,6 +157,25 @@ Findings budget_findings(const Tree& tree) {
   return findings;
 }
 
+Findings namespace_findings(const Tree& tree) {
+  Findings findings;
+  for (const SourceFile& file : tree) {
+    if (!file.path.starts_with("tests/") || !file.path.ends_with(".cpp")) continue;
+    const std::size_t name = file.path.rfind('/') + 1;
+    const std::string stem = file.path.substr(name, file.path.size() - name - 4);
+    const auto has = [&](auto&& matches) { return std::any_of(file.code.begin(), file.code.end(), matches); };
+    if (!has([](const std::string& line) { return line.starts_with("TEST_CASE("); })) continue;
+    if (has([&](const std::string& line) {
+          return line.starts_with("namespace servetwin::") &&
+                 (line.ends_with("::" + stem + " {") || line.ends_with("::test_" + stem + " {"));
+        })) {
+      continue;
+    }
+    findings.push_back({file.path, 0, "its cases stand in no namespace named after the file"});
+  }
+  return findings;
+}
+
 Findings role_findings(const Tree& tree) {
   Findings findings;
   for (const SourceFile& file : tree) {

@@ -40,6 +40,10 @@ TEST_CASE("files, functions and lines stay within their budgets") {
 
 TEST_CASE("every file opens with a comment on its role") { require_none(role_findings(project())); }
 
+TEST_CASE("every file with test cases has a namespace of its own") {
+  require_none(namespace_findings(project()));
+}
+
 TEST_CASE("every numbered invariant names a test case that exists") {
   require_none(invariant_findings(project()));
 }
