@@ -45,8 +45,11 @@ class Calibrate final : public Verb {
   }
 
   ExitCode run(Terminal& terminal) override {
-    if (endpoint_.is_asked())
+    if (endpoint_.is_asked()) {
+      refuse_with_endpoint();
       return endpoint_.run(words_, overrides_, {out_, rows_, force_}, budget("5min"), terminal);
+    }
+    endpoint_.refuse_unasked();
     const bool verify = !words_.empty() && words_.front() == "verify";
     if (words_.size() != (verify ? 3U : 1U)) {
       throw UsageError("servetwin calibrate: takes a scenario, or verify, a profile and a scenario");
@@ -62,6 +65,15 @@ class Calibrate final : public Verb {
   }
 
  private:
+  void refuse_with_endpoint() const {
+    if (threads_ != "1" || seed_ != "1" || good_enough_ != "0.01" || places_.is_given()) {
+      throw UsageError(
+          "servetwin calibrate: --threads, --cpus, --seed and --good-enough are of measuring this machine, "
+          "not "
+          "--endpoint");
+    }
+  }
+
   Duration budget(const char* otherwise) const {
     const std::string text = budget_.empty() ? otherwise : budget_;
     const auto time = parse_duration(text);

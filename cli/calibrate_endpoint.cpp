@@ -156,7 +156,23 @@ std::string EndpointCalibration::api_key() const {
   if (key == nullptr || *key == '\0') {
     throw UsageError("servetwin calibrate: the variable " + api_key_env_ + " of --api-key-env is not set");
   }
+  if (printable(key) != key) {
+    throw UsageError("servetwin calibrate: the variable " + api_key_env_ +
+                     " holds a control character, which no key has");
+  }
   return key;
+}
+
+void EndpointCalibration::refuse_unasked() const {
+  const EndpointCalibration usual;
+  const auto refuse = [](const char* option, const std::string& given, const std::string& otherwise) {
+    if (given != otherwise)
+      throw UsageError(std::string("servetwin calibrate: ") + option + " needs --endpoint URL");
+  };
+  refuse("--model", model_, usual.model_);
+  refuse("--api-key-env", api_key_env_, usual.api_key_env_);
+  refuse("--max-concurrency", max_concurrency_, usual.max_concurrency_);
+  refuse("--max-prompt", max_prompt_, usual.max_prompt_);
 }
 
 ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
@@ -165,6 +181,8 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
                                   Duration budget,
                                   Terminal& terminal) const {
   if (scenario.size() > 1) throw UsageError("servetwin calibrate: --endpoint takes one scenario at most");
+  if (scenario.empty() && !overrides.set.empty())
+    throw UsageError("servetwin calibrate: --set changes a scenario, and none is given");
   const auto concurrency = whole_option("calibrate", "--max-concurrency", max_concurrency_, {1, 1024});
   const auto prompt = whole_option("calibrate", "--max-prompt", max_prompt_, {16, 1'000'000});
   const EndpointAddress address = endpoint_address(url_);
@@ -181,7 +199,15 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   options.api_key = api_key();
   options.salt = std::random_device{}();
   options.stop = stop_requested();
-  EndpointServer server(address, options);
+  std::optional<EndpointServer> asked;
+  try {
+    asked.emplace(address, options);
+  } catch (const ConfigError&) {
+    if (!*stop_requested()) throw;
+    terminal.err("interrupted before anything was measured\n");
+    return static_cast<ExitCode>(128 + stop_signal());
+  }
+  EndpointServer& server = *asked;
   const LoadSubject subject{address.text(), server.version(), server.dialect().model};
   LoadRowsFile rows(rows_file, subject, today());
   const EndpointCampaignResult done =

@@ -17,6 +17,9 @@ class EndpointCalibration {
   void declare(Arguments& arguments);
   bool is_asked() const { return !url_.empty(); }
 
+  // Throws UsageError for options of it where no server is named.
+  void refuse_unasked() const;
+
   // Where results go; empty names are made of the scenario's.
   struct Files {
     std::string out;

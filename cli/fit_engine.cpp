@@ -1,4 +1,5 @@
 // fit-engine: finds an engine's own times from published latencies, kernels and scheduler being given.
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -37,6 +38,11 @@ class FitEngine final : public Verb {
     if (sets_.empty()) throw UsageError("servetwin fit-engine: name the published sets to fit to");
     options_.every = static_cast<int>(whole_option("fit-engine", "--every", every_, {1, 1'000'000}));
     const EngineSet start = find_engine_set(start_);
+    const std::vector<PublishedFigure> before = predict(start);
+    if (std::none_of(before.begin(), before.end(),
+                     [](const auto& one) { return one.scored && one.predicted; })) {
+      throw UsageError("servetwin fit-engine: none of the published runs asked for can be predicted");
+    }
     const EngineSet fitted = fit(start, "", terminal);
     print(terminal, fitted);
     const std::vector<PublishedFigure> figures = predict(fitted);

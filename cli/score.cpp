@@ -40,6 +40,7 @@ class Score final : public Verb {
       for (const PublishedFigure& figure : figures) any = any || figure.predicted;
       all.insert(all.end(), figures.begin(), figures.end());
     }
+    if (all.empty()) throw UsageError("servetwin score: no group's name holds " + options_.only);
     if (!csv_.empty()) write_file(csv_, figures_csv(all));
     if (any) return ExitCode::kOk;
     terminal.err("verdict: nothing could be predicted\n");

@@ -18,6 +18,7 @@ class ThreadPlaces {
 
   // By replica and thread; empty where nothing is pinned.
   const std::vector<int>& compute() const { return compute_; }
+  bool is_given() const { return !list_.empty(); }
   // What is pinned where, as a line; empty where nothing is.
   std::string text() const;
 

@@ -72,4 +72,12 @@ void refuse_endpoint(const EndpointAddress& address, const std::string& message,
   throw ConfigError(Problem{"CAL102", {address.text(), 0, 0}, "", message, remedy});
 }
 
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  return text;
+}
+
 }  // namespace servetwin

@@ -17,6 +17,9 @@ struct EndpointAddress {
 // Of http://HOST[:PORT][/PREFIX][/v1]. Throws ConfigError (CAL101) for everything else, https among it.
 EndpointAddress endpoint_address(const std::string& url);
 
+// Text of a server, fit for a terminal: control characters are shown as ?.
+std::string printable(std::string text);
+
 // An error whose place is the server: what is wrong with it, and what to do.
 [[noreturn]] void refuse_endpoint(const EndpointAddress& address,
                                   const std::string& message,

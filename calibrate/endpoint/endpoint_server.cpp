@@ -16,12 +16,13 @@ constexpr const char* kNoToken = "holds no token";
 
 std::string string_of(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  const bool is_text = object.is_object() && found != object.end() && found->is_string();
+  return is_text ? found->get<std::string>() : "";
 }
 
 std::string name_list(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
   return text;
 }
 
@@ -98,7 +99,7 @@ void EndpointServer::read_version() {
   const HttpAnswer answer = client_.get("/version");
   const Json json = Json::parse(answer.body(), nullptr, false);
   const std::string text = answer.ok() ? string_of(json, "version") : "";
-  if (!text.empty()) version_ = text;
+  if (!text.empty()) version_ = printable(text);
 }
 
 std::optional<ServerMetrics> EndpointServer::metrics() const {

@@ -69,7 +69,7 @@ class AnswerReader {
     if (event.data == "[DONE]") return;
     const Json json = Json::parse(event.data, nullptr, false);
     if (!json.is_object()) {
-      answer_.problem = "sent an event that is no JSON object: " + event.data.substr(0, 100);
+      answer_.problem = "sent an event that is no JSON object: " + printable(event.data.substr(0, 100));
       return;
     }
     if (json.contains("error") && !json["error"].is_null()) {

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of an answer; one of a token takes some hundred
 constexpr Duration kLongestWait{std::chrono::milliseconds(50)};  // then a stop is looked for
 
 struct AddressListDeleter {
@@ -111,11 +113,13 @@ class Flight {
     std::string body;
     const bool proper = read_.empty() || reader_.put(read_, body);
     read_.clear();
+    const bool was_last = ends_stream(body);
     if (!body.empty()) answer_->parts.push_back({now, std::move(body)});
     answer_->status = reader_.status();
     answer_->retry_after = reader_.retry_after();
     if (!proper) return finish(CallEnd::kCut, now);
-    if (reader_.is_done()) return finish(CallEnd::kComplete, now);
+    if (reader_.is_done() || was_last) return finish(CallEnd::kComplete, now);
+    if (received_ > kMostBytes) return finish(CallEnd::kTooLong, now);
     if (closed_) finish(reader_.put_end() ? CallEnd::kComplete : CallEnd::kCut, now);
   }
 
@@ -127,6 +131,15 @@ class Flight {
   }
 
  private:
+  // Whether the last event of a stream is among the bytes. Servers may keep the connection after it.
+  bool ends_stream(const std::string& body) {
+    constexpr std::string_view kLast = "\ndata: [DONE]";
+    tail_ += body;
+    const bool found = tail_.find(kLast) != std::string::npos;
+    if (tail_.size() > kLast.size()) tail_.erase(0, tail_.size() - kLast.size());
+    return found;
+  }
+
   void close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   }
@@ -146,7 +159,7 @@ class Flight {
 
   void read(Duration now) {
     char bytes[65536];
-    while (true) {
+    while (received_ <= kMostBytes) {
       const ssize_t got = ::recv(socket_, bytes, sizeof(bytes), 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (got < 0 && !connected_) return finish(CallEnd::kNotConnected, now);
@@ -154,6 +167,7 @@ class Flight {
         closed_ = true;
         return;
       }
+      received_ += static_cast<std::size_t>(got);
       read_.append(bytes, static_cast<std::size_t>(got));
     }
   }
@@ -167,6 +181,8 @@ class Flight {
   bool ended_ = false;
   HttpReader reader_;
   std::string read_;
+  std::size_t received_ = 0;
+  std::string tail_;  // of the body, as long as the line that ends a stream
 };
 
 class LoadRun {
@@ -287,8 +303,9 @@ std::string HttpAnswer::problem() const {
   if (end == CallEnd::kNotConnected) return "does not take connections";
   if (end == CallEnd::kTimedOut) return "did not answer in time";
   if (end == CallEnd::kStopped) return "was not waited for";
+  if (end == CallEnd::kTooLong) return "sent more than 64 MiB in one answer";
   if (status == 0) return "closed the connection without an answer";
-  if (status != 200) return "status " + std::to_string(status) + ": " + body().substr(0, 300);
+  if (status != 200) return "status " + std::to_string(status) + ": " + printable(body().substr(0, 300));
   return end == CallEnd::kCut ? "closed the connection within an answer" : "";
 }
 

@@ -22,7 +22,8 @@ struct BodyPart {
   std::string bytes;
 };
 
-enum class CallEnd { kComplete, kNotConnected, kCut, kTimedOut, kStopped };
+// An answer ends where its connection does, or with the stream's last event, data: [DONE].
+enum class CallEnd { kComplete, kNotConnected, kCut, kTooLong, kTimedOut, kStopped };
 
 struct HttpAnswer {
   CallEnd end = CallEnd::kStopped;

@@ -107,6 +107,10 @@ std::string score_text(const std::string& set,
       "|---|---|---|---|---|---|---|---|\n",
       set, source);
   for (const MetricScore& one : scores) {
+    if (one.all.predicted == 0) {
+      text += fmt::format("| {} | {} | 0 | - | - | - | - | - |\n", one.metric, one.all.figures);
+      continue;
+    }
     text +=
         fmt::format("| {} | {} | {} | {} | {} | {} | {:+.1f} % | {} {} |\n", one.metric, one.all.figures,
                     one.all.predicted, percent(one.all.median), percent(one.all.mean), percent(one.all.p90),

@@ -180,7 +180,9 @@ TEST_CASE("several models, none, or a failing server are refused with what it sa
   CHECK(holds(refusal(habits), "status 500: {\"error\": \"out of order\"}"));
 }
 
-TEST_CASE("an answer that the server cuts off is told from one that ends") {
+// What a client makes of a server that sends these bytes to one call, again and again where `forever`, and
+// then keeps the connection where `holds`.
+HttpAnswer answer_to(const std::string& bytes, bool forever, bool holds) {
   const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -189,22 +191,48 @@ TEST_CASE("an answer that the server cuts off is told from one that ends") {
   REQUIRE(::bind(listening, reinterpret_cast<sockaddr*>(&address), size) == 0);
   REQUIRE(::listen(listening, 4) == 0);
   ::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
-  std::thread cutter([listening] {
+  std::thread server([&] {
     const int socket = ::accept(listening, nullptr, nullptr);
     char request[4096];
     ::recv(socket, request, sizeof(request), 0);
-    const std::string part = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: {}\n\r\n";
-    ::send(socket, part.data(), part.size(), MSG_NOSIGNAL);
+    while (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0 && forever) {
+    }
+    while (holds && ::recv(socket, request, sizeof(request), 0) > 0) {
+    }
     ::close(socket);
   });
   const LoadClient client(endpoint_address("http://127.0.0.1:" + std::to_string(ntohs(address.sin_port))), "",
                           &kNever);
-  const HttpAnswer answer = client.get("/x");
-  cutter.join();
+  HttpAnswer answer = client.get("/x");
+  server.join();
   ::close(listening);
+  return answer;
+}
+
+TEST_CASE("an answer that the server cuts off is told from one that ends") {
+  const HttpAnswer answer =
+      answer_to("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: {}\n\r\n", false, false);
   CHECK(answer.end == CallEnd::kCut);
   CHECK(answer.body() == "data: {}\n");
   CHECK(answer.problem() == "closed the connection within an answer");
+}
+
+TEST_CASE("the last event ends an answer whose connection goes on") {
+  const HttpAnswer answer =
+      answer_to("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n18\r\ndata: {}\n\ndata: [DONE]\n\n\r\n",
+                false, true);
+  CHECK(answer.end == CallEnd::kComplete);
+  CHECK(answer.problem().empty());
+}
+
+TEST_CASE("an answer without end is given up, whatever it consists of") {
+  const HttpAnswer answer = answer_to("HTTP/1.1 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), true, false);
+  CHECK(answer.end == CallEnd::kTooLong);
+  CHECK(answer.body().size() <= std::size_t{65} << 20U);
+}
+
+TEST_CASE("what a server says reaches a terminal without control characters") {
+  CHECK(printable("a\x1b[31m\nb\x7f") == "a?[31m?b?");
 }
 
 }  // namespace
