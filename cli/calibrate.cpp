@@ -1,6 +1,5 @@
 // calibrate: measures what steps take on this machine and writes a profile that the cost model `fitted`
 // reads; `calibrate verify` asks whether a profile still holds.
-#include <filesystem>
 #include <fmt/format.h>
 #include <future>
 
@@ -46,7 +45,10 @@ class Calibrate final : public Verb {
 
   ExitCode run(Terminal& terminal) override {
     if (endpoint_.is_asked()) {
-      refuse_with_endpoint();
+      const bool usual = threads_ == "1" && seed_ == "1" && good_enough_ == "0.01" && !places_.is_given();
+      if (!usual)
+        throw UsageError(
+            "servetwin calibrate: --threads, --cpus, --seed, --good-enough do not go with --endpoint");
       return endpoint_.run(words_, overrides_, {out_, rows_, force_}, budget("5min"), terminal);
     }
     endpoint_.refuse_unasked();
@@ -65,15 +67,6 @@ class Calibrate final : public Verb {
   }
 
  private:
-  void refuse_with_endpoint() const {
-    if (threads_ != "1" || seed_ != "1" || good_enough_ != "0.01" || places_.is_given()) {
-      throw UsageError(
-          "servetwin calibrate: --threads, --cpus, --seed and --good-enough are of measuring this machine, "
-          "not "
-          "--endpoint");
-    }
-  }
-
   Duration budget(const char* otherwise) const {
     const std::string text = budget_.empty() ? otherwise : budget_;
     const auto time = parse_duration(text);
@@ -94,14 +87,8 @@ class Calibrate final : public Verb {
   ExitCode calibrate(const CalibrationTarget& target, Terminal& terminal) {
     const std::string out = out_.empty() ? target.scenario.document.metadata.name + ".profile.yaml" : out_;
     const std::string rows_file = rows_.empty() ? out + ".rows.csv" : rows_;
-    check_files_and_device(out, rows_file, target);
-    if (force_) {
-      std::filesystem::remove(out);
-      std::filesystem::remove(rows_file);
-    } else if (std::filesystem::exists(out)) {
-      throw ConfigError(Problem{
-          "CFG301", {out, 0, 0}, "", "is there already", "give another --out, or --force to measure anew"});
-    }
+    check_device(target);
+    make_way_for(out, rows_file, force_);
     const Duration all = budget("1min");
     RowsFile rows(rows_file, target.subject, target.space, seed_number_);
     const std::vector<MeasuredStep> host =

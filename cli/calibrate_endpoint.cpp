@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <optional>
@@ -121,22 +120,6 @@ std::string capacity_text(const EndpointFacts& facts) {
   return fmt::format("KV cache: {} tokens, {} ({})\n", tokens(*facts.kv_tokens), range, facts.kv_evidence);
 }
 
-void check_files(const std::string& out, const std::string& rows, bool force) {
-  if (rows == out) throw UsageError("servetwin calibrate: --rows and --out name the same file");
-  for (const std::string& file : {out, rows}) {
-    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
-      throw ConfigError(
-          Problem{"CFG301", {file, 0, 0}, "", "is there and no regular file", "give another name"});
-  }
-  if (force) {
-    std::filesystem::remove(out);
-    std::filesystem::remove(rows);
-  } else if (std::filesystem::exists(out)) {
-    throw ConfigError(Problem{
-        "CFG301", {out, 0, 0}, "", "is there already", "give another --out, or --force to measure anew"});
-  }
-}
-
 }  // namespace
 
 void EndpointCalibration::declare(Arguments& arguments) {
@@ -191,7 +174,7 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   const std::string name = declared ? declared->document.metadata.name : "endpoint";
   const std::string out = files.out.empty() ? name + ".profile.yaml" : files.out;
   const std::string rows_file = files.rows.empty() ? out + ".rows.csv" : files.rows;
-  check_files(out, rows_file, files.force);
+  make_way_for(out, rows_file, files.force);
   catch_stop_signals();
 
   EndpointOptions options;

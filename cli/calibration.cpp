@@ -214,15 +214,24 @@ std::string summary_of(const StepProfile& profile) {
                      host.step_ns / 1e3, (host.row_ns + host.sampled_ns) / 1e3, host.new_sequence_ns / 1e3);
 }
 
-void check_files_and_device(const std::string& out,
-                            const std::string& rows,
-                            const CalibrationTarget& target) {
+void make_way_for(const std::string& out, const std::string& rows, bool force) {
   if (rows == out) throw UsageError("servetwin calibrate: --rows and --out name the same file");
+  const auto refuse = [](const std::string& file, const char* what, const char* remedy) {
+    throw ConfigError(Problem{"CFG301", {file, 0, 0}, "", what, remedy});
+  };
   for (const std::string& file : {out, rows}) {
     if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
-      throw ConfigError(
-          Problem{"CFG301", {file, 0, 0}, "", "is there and no regular file", "give another name"});
+      refuse(file, "is there and no regular file", "give another name");
   }
+  if (force) {
+    std::filesystem::remove(out);
+    std::filesystem::remove(rows);
+  } else if (std::filesystem::exists(out)) {
+    refuse(out, "is there already", "give another --out, or --force to measure anew");
+  }
+}
+
+void check_device(const CalibrationTarget& target) {
   const DeviceSpec& device = target.scenario.device;
   if (device.multiprocessors == 0) return;
   throw ConfigError(Problem{kCodeInconsistent,

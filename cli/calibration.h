@@ -57,8 +57,9 @@ std::string error_table(const HeldOutErrors& errors);
 // That, and the host's part.
 std::string summary_of(const StepProfile& profile);
 
-// Throws UsageError or ConfigError for files that a calibration would destroy, and for a device that is no
-// CPU.
-void check_files_and_device(const std::string& out, const std::string& rows, const CalibrationTarget& target);
+// Throws UsageError or ConfigError for files that a calibration would destroy; `force` removes both instead.
+void make_way_for(const std::string& out, const std::string& rows, bool force);
+// Throws ConfigError for a device that is no CPU.
+void check_device(const CalibrationTarget& target);
 
 }  // namespace servetwin
