@@ -192,6 +192,10 @@ ExitCode EndpointCalibration::run(const std::vector<std::string>& scenario,
   }
   EndpointServer& server = *asked;
   const LoadSubject subject{address.text(), server.version(), server.dialect().model};
+  if (declared && declared->spec().model != subject.model) {
+    terminal.err("note: the server calls its model " + printable(subject.model) + ", the scenario " +
+                 declared->spec().model + ": the profile will name the scenario's\n");
+  }
   LoadRowsFile rows(rows_file, subject, today());
   const EndpointCampaignResult done =
       measure_endpoint(server, rows, campaign_of(server, {concurrency, prompt}, budget, terminal));

@@ -90,12 +90,13 @@ class ApexPlus final : public PublishedSet {
   }
 
  private:
-  // Contexts above 32 K switch chunks of 512 on in that version. Only on 8 devices did the models' whole
-  // contexts fit, and only there do prompts take longer than on 4: on fewer the context was bounded.
+  // That version turns on chunks of 512 for contexts above 32 K. Prompts take longer on 8 devices than on 4,
+  // from which we take it that only there the models' whole contexts were asked for; Sarathi's rule is
+  // nearest to it.
   static ServedCase case_of(const CsvTable& table, std::size_t row, const CaseFile& trace) {
     const bool chunked = table.text(row, "tp") == "8";
-    // The source's scripts for these single runs name an 8-bit cache; in 16 bits the weights would not fit
-    // two.
+    // The notes beside the data name an 8-bit cache and probably 8-bit weights; in 16 bits two devices are
+    // too few.
     const bool untagged = !table.text(row, "model").starts_with("Llama") && !chunked;
     const bool fp8 = untagged || table.text(row, "precision_tag") == "fp8";
     ServedCase one;
