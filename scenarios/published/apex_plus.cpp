@@ -1,5 +1,6 @@
 // vLLM 0.6 on 8 H100s: recorded arrivals at half a request a second and less, one server process a row.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "engine/base/csv_table.h"
@@ -9,46 +10,27 @@
 namespace servetwin {
 namespace {
 
-struct ApexRow {
-  std::string trace;  // without its rate: llama_lmsys
-  double slower = 1;  // arrivals of the trace, which is at 0.5 requests/s, are so many times apart
-  std::int64_t replicas = 1;
-  std::int64_t replica = 0;
-  double outputs = 1;       // share of the trace's outputs that came before a stop
-  std::int64_t prompt = 0;  // tokens that the chat template added to each prompt
-};
-
-std::int64_t rounded_to_whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
-
-// The process's own share of the requests; outputs shortened alike, for nobody says which stopped early.
-std::string apex_trace(const std::string& folder, const ApexRow& row) {
-  const CsvTable table = CsvTable::read(folder + "/trace_" + row.trace + "_05.csv");
+// The process's own share of the requests. What chat templates added to prompts is spread over them, and
+// answers are shortened alike where some stopped early, for nobody says which.
+std::string apex_trace(const CsvTable& runs, std::size_t row, const std::string& folder) {
+  const std::string& name = runs.text(row, "trace");  // llama_lmsys_025: of the trace at 0.5 requests/s
+  const std::size_t rate = name.rfind('_');
+  const double slower = name.substr(rate) == "_025" ? 2 : 1;
+  const CsvTable trace = CsvTable::read(folder + "/trace_" + name.substr(0, rate) + "_05.csv");
+  const auto replicas = static_cast<std::size_t>(runs.whole(row, "dp"));
+  const auto replica =
+      static_cast<std::size_t>(runs.text(row, "replica").empty() ? 0 : runs.whole(row, "replica"));
+  const double outputs = runs.number(row, "actual_output_sum") / runs.number(row, "trace_output_sum");
+  const double added = runs.number(row, "actual_input_sum") - runs.number(row, "trace_input_sum");
+  const double requests = static_cast<double>(trace.num_rows()) / static_cast<double>(replicas);
+  const std::int64_t prompt = std::llround(std::max(0.0, added) / requests);
   std::string text = "arrival_us,input_tokens,output_tokens\n";
-  for (std::size_t i = static_cast<std::size_t>(row.replica); i < table.num_rows();
-       i += static_cast<std::size_t>(row.replicas)) {
-    const double output = row.outputs * static_cast<double>(table.whole(i, "output_tokens"));
-    text += fmt::format("{},{},{}\n", rounded_to_whole(1e6 * row.slower * table.number(i, "arrival_s")),
-                        table.whole(i, "input_tokens") + row.prompt,
-                        std::max<std::int64_t>(1, rounded_to_whole(output)));
+  for (std::size_t i = replica; i < trace.num_rows(); i += replicas) {
+    const double output = outputs * static_cast<double>(trace.whole(i, "output_tokens"));
+    text += fmt::format("{},{},{}\n", std::llround(1e6 * slower * trace.number(i, "arrival_s")),
+                        trace.whole(i, "input_tokens") + prompt, std::max(1LL, std::llround(output)));
   }
   return text;
-}
-
-ApexRow apex_row(const CsvTable& table, std::size_t row, const std::string& folder) {
-  ApexRow out;
-  const std::string& name = table.text(row, "trace");  // llama_lmsys_025
-  const std::size_t rate = name.rfind('_');
-  out.trace = name.substr(0, rate);
-  out.slower = name.substr(rate) == "_025" ? 2 : 1;
-  out.replicas = table.whole(row, "dp");
-  out.replica = table.text(row, "replica").empty() ? 0 : table.whole(row, "replica");
-  out.outputs = table.number(row, "actual_output_sum") / table.number(row, "trace_output_sum");
-  const double requests =
-      static_cast<double>(CsvTable::read(folder + "/trace_" + out.trace + "_05.csv").num_rows()) /
-      static_cast<double>(out.replicas);
-  out.prompt = rounded_to_whole(
-      std::max(0.0, table.number(row, "actual_input_sum") - table.number(row, "trace_input_sum")) / requests);
-  return out;
 }
 
 class ApexPlus final : public PublishedSet {
@@ -75,7 +57,7 @@ class ApexPlus final : public PublishedSet {
       ttft.metric = "ttft_mean_ms";
       ttft.measured = table.number(row, "ttft_ms");
       try {
-        const CaseFile trace(apex_trace(folder, apex_row(table, row, folder)));
+        const CaseFile trace(apex_trace(table, row, folder));
         const ServedLatencies ours = simulate_case(case_of(table, row, trace), options.set, 1);
         tpot.predicted = ms(ours.tpot.distribution().mean);
         ttft.predicted = ms(ours.ttft.distribution().mean);
