@@ -143,7 +143,7 @@ class Calibrate final : public Verb {
 };
 
 const Registered<Verb, Calibrate> kCalibrate{
-    "calibrate", "Measures steps on this machine; writes a profile for `fitted`."};
+    "calibrate", "Measures steps on this machine or a server; writes a profile for `fitted`."};
 
 }  // namespace
 }  // namespace servetwin

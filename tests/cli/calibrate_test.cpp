@@ -2,6 +2,7 @@
 // off it is. No figure here depends on how fast or quiet the machine is.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -129,6 +130,39 @@ TEST_CASE("calibrate --endpoint says what is wrong with the server it is given")
   CHECK(ground.run("$S calibrate --endpoint http://127.0.0.1:1 --api-key-env NO_SUCH_KEY").code == 2);
   CHECK(ground.run("$S calibrate").code == 2);
   CHECK_FALSE(ground.has("p.yaml.rows.csv"));
+}
+
+TEST_CASE("calibrate refuses options that would be ignored") {
+  const Playground ground;
+  const auto says = [&](const std::string& options, const char* text) {
+    const Outcome refused = ground.run("$S calibrate " + options);
+    CAPTURE(options, refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, text));
+  };
+  for (const char* option : {"--model q", "--api-key-env Q", "--max-concurrency 3", "--max-prompt 99"})
+    says(std::string("tiny-live ") + option, "needs --endpoint URL");
+  for (const char* option : {"--threads 2", "--cpus 0", "--seed 5", "--good-enough 0.5"})
+    says(std::string("--endpoint http://127.0.0.1:1 ") + option, "do not go with --endpoint");
+  says("--endpoint http://127.0.0.1:1 --set seed=5", "none is given");
+  const Outcome key =
+      ground.run("K=$(printf 'a\\rb') $S calibrate --endpoint http://127.0.0.1:1 --api-key-env K");
+  CHECK(contains(key.err, "holds a control character"));
+}
+
+TEST_CASE("score and fit-engine say so where no published run is asked for") {
+  const std::string data = SERVETWIN_DATA_DIR;
+  if (!std::filesystem::exists(data + "/vllm-h100")) {
+    WARN("skipped: no published runs in " << data);
+    return;
+  }
+  const Playground ground;
+  const std::string runs = data + " vllm-h100 --only zzz";
+  const Outcome scored = ground.run("$S score " + runs);
+  CHECK(scored.code == 2);
+  CHECK(contains(scored.err, "no group's name holds zzz"));
+  CHECK(ground.run("$S fit-engine vllm-0.15 " + runs + " --out e.yaml").code == 2);
+  CHECK_FALSE(ground.has("e.yaml"));
 }
 
 TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
