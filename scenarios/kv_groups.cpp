@@ -2,6 +2,7 @@
 #include "scenarios/kv_groups.h"
 
 #include "engine/base/registry.h"
+#include "engine/serving/preset.h"
 #include "engine/serving/rules.h"
 
 namespace servetwin {
@@ -27,6 +28,11 @@ std::string why_all_kept(const EngineSpec& engine) {
   if (rule->composition() == Composition::kPrefillAlone || rule->whole_sequence_blocks())
     return "with the batch rule " + engine.rules.batch + " requests keep all of their KV";
   return "";
+}
+
+bool preset_gives_back(const std::string& name) {
+  const auto* preset = Registry<Preset>::instance().find(name);
+  return preset != nullptr && preset->make(ConfigNode{}, {})->passes_windows();
 }
 
 }  // namespace servetwin

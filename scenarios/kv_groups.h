@@ -23,5 +23,7 @@ KvGroups windowed_groups(const ModelSpec& model, Tokens max_model_len);
 
 // Why the engine's requests keep all of their KV whatever the layers see; empty: they need not.
 std::string why_all_kept(const EngineSpec& engine);
+// Whether the preset's engine gives blocks behind windows back.
+bool preset_gives_back(const std::string& name);
 
 }  // namespace servetwin

@@ -41,7 +41,7 @@ class LiveCheck {
       add("spec.engine.kv_scales", "each vector of a live cache has its own scale", "token_head");
     if (spec.engine.streaming.window.value > 0) {
       add("spec.engine.streaming", "a live cache does not turn its keys again as the window rolls",
-          "leave it out; servetwin run simulates it");
+          "leave it out, or simulate it");
     }
     if (spec.initial.kv_cache != "cold") add("spec.initial.kv_cache", "a live cache starts cold", "cold");
     if (spec.front_end.takes_time()) {

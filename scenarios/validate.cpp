@@ -309,6 +309,9 @@ class Validator {
     if (streams && scenario_.model.sliding_window)
       return add("CFG202", path, "layers of " + scenario_.model.name + " have a window of their own",
                  "leave it out");
+    if (streams && engine.sliding_window == SlidingWindow::kKeepAll)
+      return add("CFG202", path, "sliding_window: keep_all keeps what a window gives back",
+                 "leave out one of both");
     if (!streams && engine.streaming.sink.value > 0)
       return add("CFG202", "spec.engine.streaming", "sinks need a window to be kept besides",
                  "give streaming.window, or sink: 0");
@@ -321,9 +324,7 @@ class Validator {
       return add("CFG202", path, reason,
                  streams ? "leave it out, or use the rules of preset vllm-v1"
                          : "write keep_all, or use the rules of preset vllm-v1");
-    const auto* preset = Registry<Preset>::instance().find(engine.preset);
-    const bool usual = !engine.sliding_window && reason.empty() && preset != nullptr &&
-                       preset->make(ConfigNode{}, {})->passes_windows();
+    const bool usual = !engine.sliding_window && reason.empty() && preset_gives_back(engine.preset);
     if (!asked && !usual) return;
     for (KvRetention& group : windowed.retention) group.sink = engine.streaming.sink;
     scenario_.kv_groups = std::move(windowed);

@@ -122,6 +122,10 @@ TEST_CASE("simulated memory ends at the windows, at sinks and windows, or grows 
   CHECK(streaming.kv_groups.retention.front().window == Tokens{60});
   CHECK(most_used(streaming) <= 4 * (1 + 63 / 16 + 1 + 1 + 1));
   CHECK(problem_of(mistral, streams).find("CFG202 spec.engine.streaming") == 0);
+  const auto both = [&] {
+    ModelFolder::scenario_of("meta-llama/Llama-3.1-8B", {streams.front(), "engine.sliding_window=keep_all"});
+  };
+  CHECK_THROWS_WITH(both(), Catch::Contains("keep_all keeps what a window gives back"));
   CHECK(problem_of(mistral, {"engine.streaming={sink: 4}"}).find("CFG202 spec.engine.streaming") == 0);
 }
 
