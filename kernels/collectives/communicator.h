@@ -1,4 +1,5 @@
-// One rank's side of a process group: the collectives that a model split over ranks needs, whatever carries them.
+// One rank's side of a process group: the collectives that a model split over ranks needs, whatever carries
+// them.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,8 @@ inline constexpr std::size_t kNumCollectiveOps = 8;
 // The field's name of it, for example "all-reduce".
 const char* to_string(CollectiveOp op);
 
-// A peer did not come, left, or called something else: no rank of the group can go on. The text names the group,
-// this rank, the operation and, where it is known, the peer that is missing.
+// A peer did not come, left, or called something else: no rank of the group can go on. The text names the
+// group, this rank, the operation and, where it is known, the peer that is missing.
 class CollectiveError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -39,9 +40,10 @@ struct CollectiveCount {
   bool operator==(const CollectiveCount&) const = default;
 };
 
-// Every rank of the group calls the same operations in the same order with the same sizes. All of them block, and
-// throw CollectiveError when the deadline passes first or another rank has called abort(). Sums are taken in rank
-// order, ((r0 + r1) + r2) + …, so that every rank gets the same bits however they arrive and whatever carries them.
+// Every rank of the group calls the same operations in the same order with the same sizes. All of them block,
+// and throw CollectiveError when the deadline passes first or another rank has called abort(). Sums are taken
+// in rank order, ((r0 + r1) + r2) + …, so that every rank gets the same bits however they arrive and whatever
+// carries them.
 class Communicator {
  public:
   virtual ~Communicator() = default;
