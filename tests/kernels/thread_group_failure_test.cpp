@@ -22,19 +22,34 @@ struct Memory {
   std::vector<float> values;
 };
 
+// How often something happened, for threads to wait for.
+class Tally {
+ public:
+  void add() {
+    ++count_;
+    count_.notify_all();
+  }
+  void wait_for(int count) {
+    for (int seen = count_; seen < count; seen = count_) count_.wait(seen);
+  }
+
+ private:
+  std::atomic<int> count_ = 0;
+};
+
 TEST_CASE(
     "a deadline that passes names group, rank, operation, its number and who is missing, on every rank") {
   ThreadGroup group(3, std::chrono::milliseconds(50), "tp");
-  std::atomic<int> gave_up = 0;
+  Tally gave_up;
   const Errors errors = run_ranks(group, [&](Communicator& rank) {
     Memory memory(4);
     rank.barrier();
-    while (rank.rank() == 1 && gave_up < 2) std::this_thread::yield();
+    if (rank.rank() == 1) gave_up.wait_for(2);
     try {
       rank.all_reduce(memory.values);
     } catch (const CollectiveError&) {
-      ++gave_up;
-      while (gave_up < 3) std::this_thread::yield();  // nobody leaves before
+      gave_up.add();
+      gave_up.wait_for(3);  // nobody leaves before
       throw;
     }
   });
@@ -46,28 +61,29 @@ TEST_CASE(
 }
 
 TEST_CASE("a deadline that passes tells what the missing rank does instead, where it waits as well") {
-  // Rank 1 starts its wait after rank 0, but maybe too late to be seen in it: then once more.
+  // Rank 1 starts its wait well after rank 0, but maybe too late to be seen in it: then once more.
   bool seen = false;
   for (int attempt = 0; attempt < 100 && !seen; ++attempt) {
-    ThreadGroup group(3, std::chrono::milliseconds(20), "tp");
-    std::atomic<bool> sending = false;
-    std::atomic<int> gave_up = 0;
+    ThreadGroup group(3, std::chrono::milliseconds(40), "tp");
+    Tally sending;
+    Tally gave_up;
     const Errors errors = run_ranks(group, [&](Communicator& rank) {
       Memory memory(2);
       try {
-        sending = sending || rank.rank() == 0;
+        if (rank.rank() == 0) sending.add();
         if (rank.rank() == 0) rank.send(memory.bytes(), 1);
-        while (!sending) std::this_thread::yield();
+        sending.wait_for(1);
+        if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         if (rank.rank() == 1) rank.receive(memory.bytes(), 2);
-        while (gave_up < 2) std::this_thread::yield();
+        gave_up.wait_for(2);
       } catch (const CollectiveError&) {
-        ++gave_up;
-        while (gave_up < 2) std::this_thread::yield();
+        gave_up.add();
+        gave_up.wait_for(2);
         throw;
       }
     });
     CHECK(errors[2].empty());
-    seen = errors[0].find("rank 0 waited 20 ms for rank 1; rank 1 is in receive 1 of 8 bytes from rank 2") !=
+    seen = errors[0].find("rank 0 waited 40 ms for rank 1; rank 1 is in receive 1 of 8 bytes from rank 2") !=
            std::string::npos;
   }
   CHECK(seen);
@@ -159,18 +175,18 @@ TEST_CASE("sends that wait for each other in a ring fail at once, and the ring i
 TEST_CASE("an abort ends those who wait and those who come later, with its reason, and may be called twice") {
   ThreadGroup group(2, kPatience, "pp");
   const auto second = group.join(1);
-  std::atomic<bool> entered = false;
+  Tally entered;
   std::string waiting;
   const auto first = group.join(0);
   std::thread thread([&] {
-    entered = true;
+    entered.add();
     try {
       first->barrier();
     } catch (const CollectiveError& error) {
       waiting = error.what();
     }
   });
-  while (!entered) std::this_thread::yield();
+  entered.wait_for(1);
   second->abort("the model is gone");
   second->abort("another reason");
   thread.join();
