@@ -253,7 +253,9 @@ TEST_CASE("a call that cannot be right is refused and fails the group, whose oth
                       std::vector<std::size_t>{4, 4});
        },
        "another size than it takes"}};
-  for (const auto& [work, text] : cases) {
+  for (const auto& one : cases) {
+    const Work& work = one.first;
+    const std::string& text = one.second;
     const Errors errors =
         run_ranks(2, [&](Communicator& group) { group.rank() == 0 ? work(group) : group.barrier(); });
     CHECK_THAT(errors[0], StartsWith("group world, rank 0 of 2, ") && Contains(text));
