@@ -102,6 +102,7 @@ TEST_CASE("a process group split off fails with the one it came from, not the ot
   CHECK(says(error_of(*other, [](Communicator& g) { g.barrier(); }), ": alone"));
   group->barrier();
   part->barrier();
+  mpi_world().barrier();  // by now nobody is in the one before
   if (group->rank() == 0) group->abort("all of it");
   const std::string error = error_of(*part, [](Communicator& g) {
     if (g.rank() == 0) return g.barrier();
