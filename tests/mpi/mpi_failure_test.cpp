@@ -113,6 +113,28 @@ TEST_CASE("a process group split off fails with the one it came from, not the ot
   mpi_world().barrier();
 }
 
+TEST_CASE("a process that splits two groups at once fails the second") {
+  const auto first = mpi_group();
+  const auto second = mpi_group();
+  const Work split = [](Communicator& g) { g.split(0); };
+  std::string error;
+  if (first->rank() == 0) {
+    std::string ended;
+    // Nobody else comes to either, so who was first waits until the second has been refused.
+    std::thread thread([&] {
+      ended = error_of(*first, split);
+      second->abort("enough");
+    });
+    error = error_of(*second, split);
+    first->abort("enough");
+    thread.join();
+    CHECK(says(ended + error, "another thread of this process splits a group at this moment"));
+    mpi_world().barrier();
+  } else {
+    mpi_world().barrier();
+  }
+}
+
 TEST_CASE("a wrong call of one process fails the group") {
   const auto group = mpi_group();
   const std::string error = error_of(*group, [](Communicator& g) {

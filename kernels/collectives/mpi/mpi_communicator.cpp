@@ -55,8 +55,10 @@ class MpiCall {
         end_(std::chrono::steady_clock::now() + rank.deadline_) {}
 
   // Hears the word of each rank that is in it; by rank, with this one's own.
-  std::vector<Word> meet() const;
+  std::vector<Word> meet(int next_tag = 0) const;
   void carry_out() const;
+  // Fills in the tag and the members of this rank's part; returns its rank there.
+  int split(MpiGroup& part) const;
 
  private:
   Sizes all(std::size_t bytes) const { return Sizes(n_, bytes); }
@@ -113,10 +115,9 @@ void MpiCall::finish(MpiExchange& exchange) const {
   }
 }
 
-std::vector<Word> MpiCall::meet() const {
+std::vector<Word> MpiCall::meet(int next_tag) const {
   check_failures();
   MpiExchange exchange(rank_.transport_, rank_.group().tag);
-  const std::int64_t next_tag = rank_.transport_.next_tag();
   std::vector<Word> words(n_, {header_for(call_, rank_.rank()), next_tag});
   Pieces heard(n_);
   for (std::size_t r = 0; r < n_; ++r) {
@@ -215,6 +216,25 @@ void MpiCall::carry_out() const {
   }
 }
 
+int MpiCall::split(MpiGroup& part) const {
+  struct Making {
+    MpiTransport& transport;
+    const MpiGroup& part;
+    ~Making() { transport.end_group(part.tag); }
+  };
+  part.tag = rank_.transport_.begin_group();
+  const Making making{rank_.transport_, part};
+  const std::vector<Word> words = meet(part.tag);
+  int rank_in_part = 0;
+  for (std::size_t r = 0; r < n_; ++r) {
+    part.tag = std::max(part.tag, static_cast<int>(words[r].next_tag));
+    if (words[r].header.colour != *call_.colour) continue;
+    if (r == me_) rank_in_part = static_cast<int>(part.members.size());
+    part.members.push_back(member(r));
+  }
+  return rank_in_part;
+}
+
 MpiCommunicator::MpiCommunicator(MpiTransport& transport,
                                  std::chrono::milliseconds deadline,
                                  int rank,
@@ -224,37 +244,27 @@ MpiCommunicator::MpiCommunicator(MpiTransport& transport,
       deadline_(deadline),
       lineage_(std::move(lineage)) {}
 
-void MpiCommunicator::run(const CollectiveCall& call) {
+void MpiCommunicator::attempt(const CollectiveCall& call, const std::function<void(const MpiCall&)>& what) {
   try {
-    const MpiCall one(*this, call);
-    one.meet();
-    one.carry_out();
+    what(MpiCall(*this, call));
   } catch (const MpiFailure& failure) {
     abort(failure.what());
     throw failed(call, failure.what());
   }
 }
 
+void MpiCommunicator::run(const CollectiveCall& call) {
+  attempt(call, [](const MpiCall& one) {
+    one.meet();
+    one.carry_out();
+  });
+}
+
 std::unique_ptr<Communicator> MpiCommunicator::split(int colour) {
-  const CollectiveCall call = make_split(colour);
-  std::vector<Word> words;
-  try {
-    words = MpiCall(*this, call).meet();
-  } catch (const MpiFailure& failure) {
-    abort(failure.what());
-    throw failed(call, failure.what());
-  }
-  MpiGroup part{name() + "/" + std::to_string(colour), 0, {}};
-  int rank_in_part = 0;
-  for (std::size_t r = 0; r < words.size(); ++r) {
-    part.tag = std::max(part.tag, static_cast<int>(words[r].next_tag));
-    if (words[r].header.colour != colour) continue;
-    if (static_cast<int>(r) == rank()) rank_in_part = static_cast<int>(part.members.size());
-    part.members.push_back(group().members[r]);
-  }
-  transport_.take_tags_to(part.tag);
   std::vector<MpiGroup> lineage = lineage_;
-  lineage.push_back(part);
+  lineage.push_back({name() + "/" + std::to_string(colour), 0, {}});
+  int rank_in_part = 0;
+  attempt(make_split(colour), [&](const MpiCall& one) { rank_in_part = one.split(lineage.back()); });
   return std::unique_ptr<Communicator>(
       new MpiCommunicator(transport_, deadline_, rank_in_part, std::move(lineage)));
 }
@@ -281,9 +291,9 @@ int MpiProcess::rank() const { return transport_->rank(); }
 int MpiProcess::size() const { return transport_->size(); }
 
 std::unique_ptr<MpiCommunicator> MpiProcess::world(const std::string& name) {
-  MpiGroup all{name, transport_->next_tag(), {}};
+  MpiGroup all{name, transport_->begin_group(), {}};
   CHECK_INVARIANT(all.tag == 1, name);  // of later groups the ranks would have to agree on the tag
-  transport_->take_tags_to(all.tag);
+  transport_->end_group(all.tag);
   for (int r = 0; r < size(); ++r) all.members.push_back(r);
   return std::unique_ptr<MpiCommunicator>(new MpiCommunicator(*transport_, deadline_, rank(), {all}));
 }

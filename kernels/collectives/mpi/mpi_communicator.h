@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 
 namespace servetwin {
 
+class MpiCall;
 class MpiTransport;
 
 // Which processes make up a group, and under which tag they talk: no two groups that share a process have the
@@ -26,7 +28,11 @@ struct MpiGroup {
 // before anything is written. Then pieces go straight to who needs them: an all-reduce is a reduce-scatter
 // and an all-gather of pieces as equal as can be. Who keeps a piece sums it, in rank order, so the bits are
 // those of a group of threads. A send waits for its receive. Failures are told to the group; a rank that
-// cannot be told finds out by its deadline.
+// cannot be told finds out by its deadline, so of a call that fails on one rank others may have had the
+// result.
+//
+// A group is used by one thread at a time, but for abort(); several groups by several threads at once, of
+// which one at a time splits.
 class MpiCommunicator final : public CheckedCommunicator {
  public:
   std::unique_ptr<Communicator> split(int colour) override;
@@ -47,6 +53,8 @@ class MpiCommunicator final : public CheckedCommunicator {
                   std::chrono::milliseconds deadline,
                   int rank,
                   std::vector<MpiGroup> lineage);
+  // What throws MpiFailure fails the group and throws CollectiveError.
+  void attempt(const CollectiveCall& call, const std::function<void(const MpiCall&)>& what);
   const MpiGroup& group() const { return lineage_.back(); }
 
   MpiTransport& transport_;

@@ -59,13 +59,16 @@ void MpiTransport::end_all(int exit_code) {
   std::abort();
 }
 
-int MpiTransport::next_tag() {
+int MpiTransport::begin_group() {
   const std::lock_guard lock(mutex_);
+  if (makes_group_) throw MpiFailure("another thread of this process splits a group at this moment");
+  makes_group_ = true;
   return next_tag_;
 }
 
-void MpiTransport::take_tags_to(int tag) {
+void MpiTransport::end_group(int tag) {
   const std::lock_guard lock(mutex_);
+  makes_group_ = false;
   next_tag_ = std::max(next_tag_, tag + 1);
 }
 

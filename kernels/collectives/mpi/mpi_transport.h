@@ -35,9 +35,10 @@ class MpiTransport {
   void finalise();
   [[noreturn]] void end_all(int exit_code);
 
-  // The least tag that none of this process's groups has, and that all of them up to `tag` are taken.
-  int next_tag();
-  void take_tags_to(int tag);
+  // The least tag that no group of this process has or had. A group is being made until end_group(), with the
+  // tag that its processes agreed on, or 0: one at a time, or two could agree on the same.
+  int begin_group();
+  void end_group(int tag);
 
   // A group is a tag. It failed when this process or another said so; empty: it did not.
   std::string failure_of(int tag);
@@ -55,6 +56,7 @@ class MpiTransport {
   int rank_ = 0;
   int size_ = 1;
   int next_tag_ = 1;
+  bool makes_group_ = false;
   std::map<int, std::string> failures_;
   // Never given back: a message that was given up may still arrive.
   std::deque<std::unique_ptr<MpiRequests>> given_up_;
