@@ -21,6 +21,7 @@ struct Word {
   CallHeader header;
   std::int64_t next_tag = 0;
 };
+static_assert(sizeof(Word) == 48, "sent as it is, so without gaps");
 
 constexpr int kQuickLooks = 200;
 constexpr std::chrono::microseconds kNap(50);
