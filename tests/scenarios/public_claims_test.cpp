@@ -22,7 +22,7 @@ double most_requests_per_second(const std::string& preset) {
   const Report report =
       report_of("continuous_batching", {"engine.preset=" + preset, "engine.max_num_batched_tokens=65536",
                                         "workload.arrivals.rate=30/s", "workload.duration=1min"});
-  return report.measured.request_throughput.value();
+  return report.per_second(report.measured.outcomes.completed);
 }
 
 // Orca (OSDI 2022) and the measurements of continuous batching that followed it report from several times to
@@ -48,8 +48,8 @@ double mean_e2e_ms(const Starved& workload, bool swap) {
   const std::string file = "public_claims_test_device.yaml";
   std::ofstream(file) << device;
   std::vector<std::string> set = workload.also;
-  set.insert(set.end(), {"device=./" + file, "workload.duration=90s",
-                         "workload.lengths.input={distribution: uniform, " + workload.input + "}"});
+  set.insert(set.end(),
+             {"device=./" + file, "workload.lengths.input={distribution: uniform, " + workload.input + "}"});
   if (swap) set.insert(set.end(), {"engine.rules.pressure=swap", "engine.host_blocks=40000"});
   const Report report = report_of("preemption", set);
   std::filesystem::remove(file);
@@ -61,10 +61,10 @@ double mean_e2e_ms(const Starved& workload, bool swap) {
 // Computing again takes time with the square of the length, copying with the length; and a short prompt
 // computed again rides along with steps that are bound by memory.
 TEST_CASE("swapping beats computing again for long contexts, and loses for short ones, over the same link") {
-  const Starved shorts{"low: 64, high: 256", {}};
-  const Starved longs{
-      "low: 12000, high: 24000",
-      {"engine.num_blocks=12000", "engine.max_model_len=32768", "workload.arrivals.rate=0.8/s"}};
+  const Starved shorts{"low: 64, high: 256", {"workload.duration=90s"}};
+  const Starved longs{"low: 12000, high: 24000",
+                      {"workload.duration=300s", "engine.num_blocks=8000", "engine.max_model_len=32768",
+                       "workload.arrivals.rate=0.8/s"}};
   CHECK(mean_e2e_ms(shorts, true) > mean_e2e_ms(shorts, false));
   CHECK(mean_e2e_ms(longs, true) < mean_e2e_ms(longs, false));
 }
