@@ -86,17 +86,6 @@ void check_cost_files(const ConfigNode& cost) {
   }
 }
 
-// Of the key, or of the nearest map above it that the scenario has.
-SourcePlace place_of(const Scenario& scenario, std::string path) {
-  for (;;) {
-    const ConfigNode* node = find_path(scenario.resolved, path);
-    if (node != nullptr && !node->place.file.empty()) return node->place;
-    const std::size_t dot = path.rfind('.');
-    if (dot == std::string::npos) return scenario.resolved.place;
-    path.resize(dot);
-  }
-}
-
 // Rules that lack something say so without knowing where they were chosen.
 RuleSet placed_rules(const Scenario& scenario, const RuleContext& context) {
   const EngineSpec& engine = scenario.spec().engine;
@@ -105,14 +94,14 @@ RuleSet placed_rules(const Scenario& scenario, const RuleContext& context) {
   } catch (const ConfigError& error) {
     std::vector<Problem> problems = error.problems();
     for (Problem& problem : problems) {
-      if (problem.place.file.empty()) problem.place = place_of(scenario, problem.path);
+      if (problem.place.file.empty()) problem.place = nearest_place(scenario.resolved, problem.path);
     }
     throw ConfigError(std::move(problems));
   }
 }
 
 void refuse_setting(const Scenario& scenario, const char* path, std::string message, std::string remedy) {
-  throw ConfigError(Problem{"CFG202", place_of(scenario, path), path, std::move(message), std::move(remedy)});
+  throw ConfigError(Problem{"CFG202", nearest_place(scenario.resolved, path), path, std::move(message), std::move(remedy)});
 }
 
 // What somebody set beside the preset and no rule asks would be ignored without a word.

@@ -124,6 +124,7 @@ TEST_CASE("what is wrong with an override is said as it was written, with what t
       {"=1", "--set =1: has no key before the ="},
       {"engine..preset=x", "--set engine..preset=x: the key has an empty part: a dot too many"},
       {".seed=1", "--set .seed=1: the key has an empty part: a dot too many"},
+      {"workload.classes.0.weight=3", "an item of a list is written name[0]"},
   };
   for (const Row& row : rows) CHECK(errors_with(row.assignment) == row.error + form);
   CHECK(errors_with("seed=") ==
