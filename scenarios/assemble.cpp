@@ -101,7 +101,8 @@ RuleSet placed_rules(const Scenario& scenario, const RuleContext& context) {
 }
 
 void refuse_setting(const Scenario& scenario, const char* path, std::string message, std::string remedy) {
-  throw ConfigError(Problem{"CFG202", nearest_place(scenario.resolved, path), path, std::move(message), std::move(remedy)});
+  throw ConfigError(
+      Problem{"CFG202", nearest_place(scenario.resolved, path), path, std::move(message), std::move(remedy)});
 }
 
 // What somebody set beside the preset and no rule asks would be ignored without a word.
