@@ -1,0 +1,51 @@
+// Splits a model's tensors over the ranks of a tensor-parallel group: whose heads, columns and rows of the
+// vocabulary are whose.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/models/weights.h"
+
+namespace servetwin {
+
+inline constexpr const char* kCodeNotSplit = "CFG203";
+
+// A rank's place among `size` that compute one model together.
+struct TensorRank {
+  int rank = 0;
+  int size = 1;
+};
+
+// Consecutive token ids whose rows of the embedding and of the output head a rank holds. The shares of two
+// ranks differ by one id at most.
+struct VocabularyShare {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+VocabularyShare vocabulary_share(std::int64_t vocab, TensorRank place);
+// The largest of all ranks: what pieces of logits are filled up to, so that all are equally long.
+inline std::int64_t largest_share(std::int64_t vocab, int ranks) { return ceil_div(vocab, ranks); }
+
+// Why a model of these shapes cannot be computed by so many ranks, with the numbers; empty: it can.
+std::string why_not_split(const ModelSpec& model, int ranks);
+// Numbers of ranks up to `most` that can, as words: "1, 2 or 4".
+std::string ranks_that_split(const ModelSpec& model, int most);
+
+// What one rank computes: its heads, its KV heads (kv_heads_per_rank()), its share of the feed-forward
+// widths. The vocabulary is still the whole model's; vocabulary_share() says which part the weights hold.
+ModelSpec rank_spec(const ModelSpec& model, TensorRank place);
+
+// A rank's part of the weights. Outputs of query, key, value, gate and up are split by head and by width, so
+// are inputs of the output and down projections; embedding and head by the vocabulary. Fewer KV heads than
+// ranks: some ranks hold the same. Latents, routers and norms are whole on every rank. Parts that are
+// consecutive rows are views of `weights`, others are copies. Throws ConfigError, which names the tensor,
+// where a cut would go through a block of a quantised format.
+ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, TensorRank place);
+
+// The parts of all ranks. Each layer of `weights` is let go as soon as it is split, so memory grows by one
+// layer at most.
+std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights weights, int ranks);
+
+}  // namespace servetwin
