@@ -6,7 +6,6 @@
 #include "engine/base/check.h"
 #include "engine/models/computable.h"
 #include "kernels/activation/soft_cap.h"
-#include "kernels/embedding/embedding.h"
 
 namespace servetwin {
 
@@ -14,9 +13,11 @@ TransformerModel::TransformerModel(const ModelSpec& spec,
                                    const ModelWeights& weights,
                                    Tokens longest,
                                    int threads,
-                                   const std::vector<int>& cpus)
+                                   const std::vector<int>& cpus,
+                                   Communicator* group)
     : spec_(spec),
       weights_(weights),
+      ranks_(spec, group),
       attention_(spec_, longest),
       latent_attention_(spec_, longest),
       feed_forward_(spec_),
@@ -50,8 +51,7 @@ void TransformerModel::start(const StepBatch& batch, const std::vector<TokenId>&
       positions_[static_cast<std::size_t>(t)] = first + (t - batch.cu_seqlens[row]);
     }
   }
-  residual_.resize(elements(count, spec_.hidden));
-  embedding(weights_.embedding.view(), tokens.data(), count, residual_.data());
+  ranks_.embed(weights_.embedding, tokens, residual_);
   const auto scale = static_cast<float>(spec_.embedding_scale);
   for (float& value : residual_) value *= scale;
   hidden_.assign(residual_.size(), 0.0F);
@@ -66,9 +66,11 @@ void TransformerModel::run_layer(std::int64_t index, const StepContext& step, co
   } else {
     attention_.run(weights, layer, step, cache, hidden_);
   }
+  ranks_.sum(hidden_);
   if (spec_.sandwich_norms) normalise(weights.post_attention_norm);
   add_and_normalise(weights.feed_forward_norm);
   feed_forward_.run(weights, layer, step, hidden_);
+  ranks_.sum(hidden_);
   if (spec_.sandwich_norms) normalise(weights.post_feed_forward_norm);
 }
 
@@ -92,7 +94,7 @@ const float* TransformerModel::logits(const StepBatch& batch) {
   if (sampled > 0) matmul(head, sampled, last_.data(), team_);
   const auto cap = static_cast<float>(spec_.logit_soft_cap);
   if (cap > 0) soft_cap(logits_.data(), cap, static_cast<std::int64_t>(logits_.size()));
-  return logits_.data();
+  return ranks_.gather_logits(logits_, sampled);
 }
 
 }  // namespace servetwin
