@@ -9,6 +9,8 @@
 #include "cli/thread_places.h"
 #include "cli/token_collector.h"
 #include "cli/verb.h"
+#include "engine/base/text.h"
+#include "engine/base/unit_text.h"
 #include "engine/metrics/output_file.h"
 #include "engine/metrics/summary.h"
 #include "scenarios/live_world.h"
@@ -30,7 +32,8 @@ class Live final : public Verb {
     arguments.flag("--steps", options_.steps, "Also writes steps.csv: a line for each step.");
     arguments.flag("--tokens", tokens_, "Also writes tokens.jsonl: the token ids of each answer.");
     arguments.flag("--json", json_, "Prints summary.json on standard output instead of sentence and table.");
-    arguments.option("--threads", "N", threads_, "Threads that compute, per replica; by default 1.");
+    arguments.option("--threads", "N", threads_,
+                     "Threads that compute, of each rank of each replica; by default 1.");
     arguments.option("--kv-cache", "none", kv_cache_,
                      "Computes whole sequences in every step, to show what the KV cache saves.");
     places_.declare(arguments);
@@ -45,13 +48,15 @@ class Live final : public Verb {
         static_cast<float>(decimal_option("live", "--temperature", temperature_, {0, 100}));
     const Scenario scenario = load_scenario(scenario_, overrides_);
     world_options.sampling.seed = static_cast<std::uint64_t>(scenario.spec().seed);
-    places_.take("live", static_cast<std::size_t>(world_options.threads * scenario.spec().replicas));
+    const std::int64_t ranks = scenario.spec().replicas * scenario.spec().layout.tp;
+    places_.take("live", static_cast<std::size_t>(world_options.threads * ranks));
     world_options.cpus = places_.compute();
     terminal.err(places_.text());
     if (options_.out.empty()) options_.out = "runs/" + scenario.document.metadata.name + "-live";
     TokenCollector collector;
     if (tokens_) world_options.sink = [&collector](const OutputToken& token) { collector.take(token); };
     LiveWorld world(scenario, std::move(world_options));
+    terminal.err(world.ranks_text());
     catch_stop_signals();
     options_.stop = stop_requested();
     options_.journal = true;
@@ -62,7 +67,7 @@ class Live final : public Verb {
       result.files.push_back((std::filesystem::path(options_.out) / "tokens.jsonl").string());
       write_file(result.files.back(), collector.text());
     }
-    print(result, world.flops(), terminal);
+    print(result, world, terminal);
     if (result.state == RunState::kInterrupted) {
       terminal.err("interrupted: the files hold what ran until then, marked incomplete\n");
       return static_cast<ExitCode>(128 + stop_signal());
@@ -86,14 +91,29 @@ class Live final : public Verb {
                        giga(flops.computed), giga(flops.with_cache), giga(flops.without_cache));
   }
 
-  void print(const RunResult& result, const std::optional<FlopCount>& flops, Terminal& terminal) const {
+  // Of one rank of each replica; empty for replicas of one rank.
+  static std::string collectives_line(const CollectiveCheck& told) {
+    const auto words = [](const CollectiveVolume& volume) {
+      return fmt::format("{} all-reduces of {} and {} gathers of {}", format_grouped(volume.all_reduce.calls),
+                         format_bytes(Bytes{volume.all_reduce.bytes}),
+                         format_grouped(volume.all_gather.calls),
+                         format_bytes(Bytes{volume.all_gather.bytes}));
+    };
+    if (told.counted == CollectiveVolume{}) return "";
+    return "each rank: " + words(told.counted) +
+           (told.counted == told.by_formula ? ", as the formulas say\n\n"
+                                            : "; by formula " + words(told.by_formula) + "\n\n");
+  }
+
+  void print(const RunResult& result, const LiveWorld& world, Terminal& terminal) const {
     if (json_) {
       terminal.out(summary_json(result.report, result.provenance));
       return;
     }
     terminal.out(terminal.bold(answer_sentence(result.report, result.deployment)) + "\n\n");
     terminal.out(answer_table(result.report) + '\n');
-    if (flops) terminal.out(flops_line(*flops));
+    if (world.flops()) terminal.out(flops_line(*world.flops()));
+    if (world.collectives()) terminal.out(collectives_line(*world.collectives()));
     terminal.out("files:\n");
     for (const std::string& file : result.files) terminal.out("  " + file + '\n');
     terminal.out("next: servetwin parity " + options_.out + '\n');

@@ -36,6 +36,7 @@ class ServedModel {
   std::string max_model_len_;
   std::string max_num_seqs_ = "64";
   std::string max_num_batched_tokens_ = "512";
+  std::string tp_ = "1";
   std::string threads_ = "1";
   std::string seed_ = "1";
 };

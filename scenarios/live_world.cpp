@@ -9,11 +9,13 @@
 #include "engine/live/live_backend.h"
 #include "engine/models/computable.h"
 #include "scenarios/model_source.h"
+#include "scenarios/rank_share.h"
 
 namespace servetwin {
 namespace {
 
 constexpr const char* kNotLive = "CFG401";
+constexpr int kMostRanks = 64;
 constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
 
 DType kv_dtype(const Scenario& scenario) { return scenario.spec().engine.kv_dtype.value_or(DType::kF32); }
@@ -31,8 +33,10 @@ class LiveCheck {
       add("spec.model", missing,
           "name a folder with config.json and safetensors, a GGUF file, or servetwin/tiny-llama-random");
     }
-    if (spec.layout.tp * spec.layout.pp != 1)
-      add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
+    if (spec.layout.pp != 1) add("spec.layout.pp", "pipeline stages are not live yet", "pp 1");
+    const std::string uneven = why_not_split(scenario_.model, ranks());
+    if (!uneven.empty())
+      add("spec.layout.tp", uneven, "use " + ranks_that_split(scenario_.model, kMostRanks));
     if (!is_kv_dtype(kv_dtype(scenario_))) {
       add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
           kKvDtypeNames);
@@ -71,11 +75,14 @@ class LiveCheck {
         {kNotLive, SourcePlace{scenario_.source, 0, 0}, path, std::move(message), std::move(remedy)});
   }
 
+  int ranks() const { return static_cast<int>(scenario_.spec().layout.tp); }
+
   Bytes needed() const {
     const EngineConfig& engine = scenario_.spec().engine.config;
     const Blocks all = scenario_.num_blocks() + engine.host_blocks;
     const Bytes blocks = KvPool::bytes(scenario_.model, all, engine.block_size, kv_dtype(scenario_),
-                                       scenario_.kv_groups.layout);
+                                       scenario_.kv_groups.layout, ranks()) *
+                         ranks();
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
@@ -100,17 +107,25 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
                               "write keep_all"});
   }
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
-  weights_ = named_weights(scenario.spec().model, scenario.model, seed);
+  parts_ = split_weights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks());
 }
 
-std::string describe_live(const std::string& model, DType kv_dtype, int threads) {
+std::string describe_live(const std::string& model, DType kv_dtype, int ranks, int threads) {
+  const std::string each = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   return "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", " +
-         std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " a replica";
+         (ranks == 1 ? each : std::to_string(ranks) + " tensor-parallel ranks of " + each) + " a replica";
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return describe_live(scenario_.model.name, kv_dtype(scenario_), options_.threads) +
+  return describe_live(scenario_.model.name, kv_dtype(scenario_), ranks(), options_.threads) +
          (options_.kv_cache ? "" : ", which no step reads: each computes whole sequences");
+}
+
+std::string LiveWorld::ranks_text() const {
+  const Bytes cache =
+      KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size,
+                    kv_dtype(scenario_), scenario_.kv_groups.layout, ranks());
+  return rank_share_text(scenario_.model, ranks(), stored_bytes(parts_.front()), cache);
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -129,12 +144,18 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   sizes.kv_cache = options_.kv_cache;
   sizes.kv_layout = scenario_.kv_groups.layout;
   std::vector<std::unique_ptr<ModelRunner>> runners;
+  const std::ptrdiff_t threads = std::ptrdiff_t{options_.threads} * ranks();
+  sizes.deadline = options_.deadline;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
-    if (!options_.cpus.empty()) {
-      const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * options_.threads;
-      sizes.cpus.assign(first, first + options_.threads);
+    sizes.name = "replica " + std::to_string(i);
+    if (options_.on_rank_step) {
+      sizes.on_step = [this, i](int rank, StepId step) { options_.on_rank_step(i, rank, step); };
     }
-    runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
+    if (!options_.cpus.empty()) {
+      const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * threads;
+      sizes.cpus.assign(first, first + threads);
+    }
+    runners.push_back(std::make_unique<ModelRunner>(scenario_.model, parts_, sizes, text, options_.sink));
   }
   LiveOptions live;
   live.sampling = options_.sampling;
@@ -144,7 +165,10 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   LiveBackend backend(*parts.source, std::move(runners), text, live);
   backend.attach(cluster);
   servetwin::serve(cluster, backend);
-  if (!backend.interrupted()) flops_ = backend.flops();
+  if (!backend.interrupted()) {
+    flops_ = backend.flops();
+    collectives_ = backend.collectives();
+  }
   return {backend.interrupted(), backend.num_steps()};
 }
 

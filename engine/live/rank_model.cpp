@@ -8,7 +8,7 @@
 namespace servetwin {
 namespace {
 
-std::vector<int> cpus_of(const RunnerOptions& options, TensorRank place) {
+std::vector<int> cpus_of(const RunnerOptions& options, RankPlace place) {
   if (options.cpus.empty()) return {};
   const auto first = options.cpus.begin() + static_cast<std::ptrdiff_t>(place.rank) * options.threads;
   return {first, first + options.threads};
@@ -19,7 +19,7 @@ std::vector<int> cpus_of(const RunnerOptions& options, TensorRank place) {
 RankModel::RankModel(const ModelSpec& spec,
                      const ModelWeights& part,
                      const RunnerOptions& options,
-                     TensorRank place,
+                     RankPlace place,
                      std::unique_ptr<Communicator> group)
     : place_(place),
       cpus_(cpus_of(options, place)),

@@ -19,7 +19,7 @@ class RankModel {
   RankModel(const ModelSpec& spec,
             const ModelWeights& part,
             const RunnerOptions& options,
-            TensorRank place,
+            RankPlace place,
             std::unique_ptr<Communicator> group);
 
   int rank() const { return place_.rank; }
@@ -43,7 +43,7 @@ class RankModel {
   CollectiveVolume sent() const { return counted_volume(group_.get()); }
 
  private:
-  TensorRank place_;
+  RankPlace place_;
   std::vector<int> cpus_;  // of its threads
   std::function<void(int rank, StepId step)> on_step_;
   std::unique_ptr<Communicator> group_;

@@ -13,7 +13,7 @@ RankTeam::RankTeam(const ModelSpec& spec, std::span<const ModelWeights> parts, c
   if (size > 1) group_ = std::make_unique<ThreadGroup>(size, deadline_, name_);
   for (int rank = 0; rank < size; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
-    ranks_.push_back(std::make_unique<RankModel>(spec, parts[index], options, TensorRank{rank, size},
+    ranks_.push_back(std::make_unique<RankModel>(spec, parts[index], options, RankPlace{rank, size},
                                                  group_ ? group_->join(rank) : nullptr));
   }
   for (std::size_t rank = 1; rank < ranks_.size(); ++rank)

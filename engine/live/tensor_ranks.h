@@ -33,7 +33,7 @@ class TensorRanks {
 
   std::int64_t vocab_;
   Communicator* group_;
-  TensorRank place_;
+  RankPlace place_;
   VocabularyShare share_;
   std::vector<float> piece_;     // [rows][largest share]
   std::vector<float> gathered_;  // [ranks][rows][largest share]

@@ -21,7 +21,7 @@ Weights part_of(const Weights& values, std::int64_t first, std::int64_t count) {
 // Cuts the tensors of one rank out of a whole model's.
 class RankCut {
  public:
-  RankCut(const ModelSpec& model, TensorRank place)
+  RankCut(const ModelSpec& model, RankPlace place)
       : model_(model), part_(rank_spec(model, place)), place_(place) {}
 
   StoredMatrix vocabulary(const StoredMatrix& table) const {
@@ -103,12 +103,12 @@ class RankCut {
 
   const ModelSpec& model_;
   ModelSpec part_;
-  TensorRank place_;
+  RankPlace place_;
 };
 
 }  // namespace
 
-VocabularyShare vocabulary_share(std::int64_t vocab, TensorRank place) {
+VocabularyShare vocabulary_share(std::int64_t vocab, RankPlace place) {
   const std::int64_t first = place.rank * vocab / place.size;
   return {first, (place.rank + 1) * vocab / place.size - first};
 }
@@ -143,7 +143,7 @@ std::string ranks_that_split(const ModelSpec& model, int most) {
   return words;
 }
 
-ModelSpec rank_spec(const ModelSpec& model, TensorRank place) {
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place) {
   const std::string reason = why_not_split(model, place.size);
   if (!reason.empty()) {
     throw ConfigError(
@@ -157,13 +157,36 @@ ModelSpec rank_spec(const ModelSpec& model, TensorRank place) {
   return part;
 }
 
-ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, TensorRank place) {
+ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, RankPlace place) {
   if (place.size == 1) return weights;
   const RankCut cut(model, place);
   ModelWeights part{cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)};
   for (std::size_t index = 0; index < weights.layers.size(); ++index)
     part.layers.push_back(cut.layer(static_cast<std::int64_t>(index), weights.layers[index]));
   return part;
+}
+
+Bytes stored_bytes(const ModelWeights& weights) {
+  std::size_t bytes = weights.embedding.bytes.size() + weights.head.bytes.size();
+  std::size_t floats = weights.final_norm.size();
+  const auto add = [&](const DenseWeights& dense) {
+    bytes += dense.gate.bytes.size() + dense.up.bytes.size() + dense.down.bytes.size();
+  };
+  for (const LayerWeights& layer : weights.layers) {
+    for (const StoredMatrix* matrix :
+         {&layer.query, &layer.key, &layer.value, &layer.output, &layer.router, &layer.latent.query_down,
+          &layer.latent.key_down, &layer.latent.key_up, &layer.latent.absorbed}) {
+      bytes += matrix->bytes.size();
+    }
+    for (const DenseWeights* dense : {&layer.dense, &layer.experts, &layer.shared}) add(*dense);
+    for (const Weights* vector :
+         {&layer.attention_norm, &layer.query_bias, &layer.key_bias, &layer.value_bias, &layer.query_norm,
+          &layer.key_norm, &layer.latent.query_norm, &layer.latent.key_norm, &layer.post_attention_norm,
+          &layer.feed_forward_norm, &layer.post_feed_forward_norm, &layer.router_correction}) {
+      floats += vector->size();
+    }
+  }
+  return Bytes{static_cast<std::int64_t>(bytes + floats * sizeof(float))};
 }
 
 std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights weights, int ranks) {
@@ -174,7 +197,7 @@ std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights wei
   }
   std::vector<RankCut> cuts;
   for (int rank = 0; rank < ranks; ++rank) {
-    const RankCut& cut = cuts.emplace_back(model, TensorRank{rank, ranks});
+    const RankCut& cut = cuts.emplace_back(model, RankPlace{rank, ranks});
     parts.push_back(
         {cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)});
   }

@@ -13,7 +13,7 @@ namespace servetwin {
 inline constexpr const char* kCodeNotSplit = "CFG203";
 
 // A rank's place among `size` that compute one model together.
-struct TensorRank {
+struct RankPlace {
   int rank = 0;
   int size = 1;
 };
@@ -24,7 +24,7 @@ struct VocabularyShare {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
-VocabularyShare vocabulary_share(std::int64_t vocab, TensorRank place);
+VocabularyShare vocabulary_share(std::int64_t vocab, RankPlace place);
 // The largest of all ranks: what pieces of logits are filled up to, so that all are equally long.
 inline std::int64_t largest_share(std::int64_t vocab, int ranks) { return ceil_div(vocab, ranks); }
 
@@ -35,14 +35,17 @@ std::string ranks_that_split(const ModelSpec& model, int most);
 
 // What one rank computes: its heads, its KV heads (kv_heads_per_rank()), its share of the feed-forward
 // widths. The vocabulary is still the whole model's; vocabulary_share() says which part the weights hold.
-ModelSpec rank_spec(const ModelSpec& model, TensorRank place);
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place);
 
 // A rank's part of the weights. Outputs of query, key, value, gate and up are split by head and by width, so
 // are inputs of the output and down projections; embedding and head by the vocabulary. Fewer KV heads than
 // ranks: some ranks hold the same. Latents, routers and norms are whole on every rank. Parts that are
 // consecutive rows are views of `weights`, others are copies. Throws ConfigError, which names the tensor,
 // where a cut would go through a block of a quantised format.
-ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, TensorRank place);
+ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, RankPlace place);
+
+// Of all tensors that a rank holds, whether or not others share the memory.
+Bytes stored_bytes(const ModelWeights& weights);
 
 // The parts of all ranks. Each layer of `weights` is let go as soon as it is split, so memory grows by one
 // layer at most.

@@ -152,7 +152,7 @@ TEST_CASE("the kernels of all ranks count the FLOPs of the ranks' formulas") {
       const StepRow row{RequestId{0}, Tokens{20}, Tokens{0}, true};
       std::int64_t expected = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        const TensorRank place{rank, ranks};
+        const RankPlace place{rank, ranks};
         const ModelWeights part = rank_weights(model->spec, model->weights, place);
         expected += ForwardFlops(rank_spec(model->spec, place), part).with_cache({row});
       }

@@ -168,15 +168,7 @@ TEST_CASE("the bytes of a rank are those of the memory model where everything di
   for (const int ranks : {1, 2, 4}) {
     CAPTURE(ranks);
     const ModelWeights part = rank_weights(spec, whole, {ranks - 1, ranks});
-    std::size_t bytes = part.embedding.bytes.size() + part.head.bytes.size() + 4 * part.final_norm.size();
-    for (const LayerWeights& layer : part.layers) {
-      bytes += 4 * (layer.attention_norm.size() + layer.feed_forward_norm.size());
-      for (const StoredMatrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output,
-                                         &layer.dense.gate, &layer.dense.up, &layer.dense.down}) {
-        bytes += matrix->bytes.size();
-      }
-    }
-    CHECK(Bytes{static_cast<std::int64_t>(bytes)} == weight_bytes(spec, DType::kF32, ranks));
+    CHECK(stored_bytes(part) == weight_bytes(spec, DType::kF32, ranks));
   }
 }
 

@@ -67,6 +67,7 @@ class LiveRun {
     options.observers = {&tally};
     result = run_scenario(scenario_, options);
     flops = world.flops();
+    collectives = world.collectives();
   }
   ~LiveRun() {
     std::error_code ignored;
@@ -84,6 +85,7 @@ class LiveRun {
 
   RunResult result;
   std::optional<FlopCount> flops;
+  std::optional<CollectiveCheck> collectives;
   Tally tally;
 
  private:
