@@ -5,12 +5,11 @@
 #include <string>
 
 #include "cli/numbers.h"
+#include "cli/rank_layout_options.h"
 #include "cli/stop_signal.h"
 #include "cli/thread_places.h"
 #include "cli/token_collector.h"
 #include "cli/verb.h"
-#include "engine/base/text.h"
-#include "engine/base/unit_text.h"
 #include "engine/metrics/output_file.h"
 #include "engine/metrics/summary.h"
 #include "scenarios/live_world.h"
@@ -36,6 +35,7 @@ class Live final : public Verb {
                      "Threads that compute, of each rank of each replica; by default 1.");
     arguments.option("--kv-cache", "none", kv_cache_,
                      "Computes whole sequences in every step, to show what the KV cache saves.");
+    layout_.declare(arguments);
     places_.declare(arguments);
     arguments.option("--temperature", "T", temperature_, "0, the default: the most likely token.");
   }
@@ -44,6 +44,7 @@ class Live final : public Verb {
     LiveWorldOptions world_options;
     world_options.threads = static_cast<int>(whole_option("live", "--threads", threads_, {1, 256}));
     world_options.kv_cache = has_kv_cache();
+    world_options.layout = layout_.layout();
     world_options.sampling.temperature =
         static_cast<float>(decimal_option("live", "--temperature", temperature_, {0, 100}));
     const Scenario scenario = load_scenario(scenario_, overrides_);
@@ -91,18 +92,12 @@ class Live final : public Verb {
                        giga(flops.computed), giga(flops.with_cache), giga(flops.without_cache));
   }
 
-  // Of one rank of each replica; empty for replicas of one rank.
+  // Of all ranks; empty for replicas of one.
   static std::string collectives_line(const CollectiveCheck& told) {
-    const auto words = [](const CollectiveVolume& volume) {
-      return fmt::format("{} all-reduces of {} and {} gathers of {}", format_grouped(volume.all_reduce.calls),
-                         format_bytes(Bytes{volume.all_reduce.bytes}),
-                         format_grouped(volume.all_gather.calls),
-                         format_bytes(Bytes{volume.all_gather.bytes}));
-    };
     if (told.counted == CollectiveVolume{}) return "";
-    return "each rank: " + words(told.counted) +
+    return "ranks: " + to_text(told.counted) +
            (told.counted == told.by_formula ? ", as the formulas say\n\n"
-                                            : "; by formula " + words(told.by_formula) + "\n\n");
+                                            : "; by formula " + to_text(told.by_formula) + "\n\n");
   }
 
   void print(const RunResult& result, const LiveWorld& world, Terminal& terminal) const {
@@ -124,6 +119,7 @@ class Live final : public Verb {
   std::string temperature_ = "0";
   std::string kv_cache_;
   ScenarioOverrides overrides_;
+  RankLayoutOptions layout_;
   ThreadPlaces places_;
   RunOptions options_;
   bool tokens_ = false;

@@ -74,9 +74,9 @@ std::unique_ptr<CompletionEngine> ServedEngine::live(AnswerListener& listener,
   options.cpus = places_.compute();
   if (files.are_wanted()) {
     scenario_ = served_scenario(options);
-    files.open(*scenario_,
-               {describe_live(scenario_->model.name, options.kv_dtype, options.ranks, options.threads), "",
-                "measured"});
+    files.open(*scenario_, {describe_live(scenario_->model.name, options.kv_dtype,
+                                          {options.ranks, options.threads, options.layout}),
+                            "", "measured"});
   }
   options.observers = files.observers();
   options.journal = files.journal();

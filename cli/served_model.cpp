@@ -37,6 +37,7 @@ void ServedModel::declare(Arguments& arguments) {
   arguments.option("--max-num-batched-tokens", "N", max_num_batched_tokens_,
                    "Tokens that a step computes at most; by default 512.");
   arguments.option("--tp", "N", tp_, "Tensor-parallel ranks that share the model; by default 1.");
+  layout_.declare(arguments);
   arguments.option("--threads", "N", threads_, "Threads that compute, of each rank; by default 1.");
   arguments.option("--seed", "N", seed_, "Of drawn weights, and of answers without a seed; by default 1.");
 }
@@ -73,6 +74,10 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
   options.model = model_;
   options.name = name;
   options.ranks = static_cast<int>(serve_number("--tp", tp_, 1, 64));
+  options.layout = layout_.layout();
+  if (options.ranks == 1 && options.layout.sequence_parallel)
+    throw UsageError(
+        "servetwin serve: one rank has nobody to share tokens or experts with: give --tp 2 or more");
   options.threads = static_cast<int>(serve_number("--threads", threads_, 1, 256));
   options.seed =
       static_cast<std::uint64_t>(serve_number("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));

@@ -48,7 +48,7 @@ std::int64_t longest_in(const EngineConfig& engine, std::int64_t most) {
 KvGroups groups_of(const ModelSpec& spec) { return windowed_groups(spec, Tokens{spec.max_position}); }
 
 LiveEngineOptions completed_for(const ModelSpec& spec, LiveEngineOptions options) {
-  static_cast<void>(rank_spec(spec, {0, options.ranks}));  // refuses what does not split
+  static_cast<void>(rank_spec(spec, {0, options.ranks}, options.layout));  // refuses what does not split
   EngineConfig& engine = options.engine;
   CHECK_INVARIANT(engine.num_blocks > Blocks{1}, engine.num_blocks);
   engine.kv_groups = groups_of(spec).retention;
@@ -127,7 +127,8 @@ class LiveEngine::Silence final : public RequestSource {
 LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
     : listener_(listener),
       spec_(servable_model(options.model)),
-      parts_(split_weights(spec_, named_weights(options.model, spec_, options.seed), options.ranks)),
+      parts_(split_weights(
+          spec_, named_weights(options.model, spec_, options.seed), options.ranks, options.layout)),
       text_(named_text(options.model)),
       content_(options.seed, spec_.vocab),
       recorder_(RecorderOptions{}),
@@ -146,6 +147,7 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
                       options_.kv_dtype, engine.host_blocks, options_.cpus};
   sizes.kv_layout = groups_of(spec_).layout;
   sizes.name = card_.id;
+  sizes.layout = options_.layout;
   sizes.deadline = options_.deadline;
   sizes.on_step = options_.on_rank_step;
   runners.push_back(std::make_unique<ModelRunner>(spec_, parts_, sizes, content_, ModelRunner::Sink{}));
@@ -179,7 +181,7 @@ std::string LiveEngine::ranks_text() const {
   const EngineConfig& engine = options_.engine;
   const Bytes cache = KvPool::bytes(spec_, engine.num_blocks, engine.block_size, options_.kv_dtype,
                                     groups_of(spec_).layout, options_.ranks);
-  return rank_share_text(spec_, options_.ranks, stored_bytes(parts_.front()), cache);
+  return rank_share_text(spec_, {options_.ranks, options_.layout}, stored_bytes(parts_.front()), cache);
 }
 
 LiveEngine::~LiveEngine() {

@@ -26,6 +26,7 @@ struct LiveEngineOptions {
   std::string name;         // for clients; empty: that of the model
   EngineConfig engine;      // num_blocks is required; without max_model_len what model and cache allow
   int ranks = 1;            // tensor-parallel
+  RankLayout layout{};      // what they share besides
   int threads = 1;          // that compute, of each rank
   std::vector<int> cpus{};  // of those, a core each; empty: nothing is pinned
   DType kv_dtype = DType::kF32;

@@ -22,7 +22,7 @@ DType kv_dtype(const Scenario& scenario) { return scenario.spec().engine.kv_dtyp
 
 class LiveCheck {
  public:
-  explicit LiveCheck(const Scenario& scenario) : scenario_(scenario) {}
+  LiveCheck(const Scenario& scenario, const RankLayout& layout) : scenario_(scenario), layout_(layout) {}
 
   std::vector<Problem> problems() {
     const ScenarioSpec& spec = scenario_.spec();
@@ -34,9 +34,11 @@ class LiveCheck {
           "name a folder with config.json and safetensors, a GGUF file, or servetwin/tiny-llama-random");
     }
     if (spec.layout.pp != 1) add("spec.layout.pp", "pipeline stages are not live yet", "pp 1");
-    const std::string uneven = why_not_split(scenario_.model, ranks());
+    const std::string uneven = why_not_split(scenario_.model, ranks(), layout_);
     if (!uneven.empty())
-      add("spec.layout.tp", uneven, "use " + ranks_that_split(scenario_.model, kMostRanks));
+      add("spec.layout.tp", uneven, "use " + ranks_that_split(scenario_.model, kMostRanks, layout_));
+    if (ranks() == 1 && layout_.sequence_parallel)
+      add("spec.layout.tp", "one rank has nobody to share tokens or experts with", "use 2 or more");
     if (!is_kv_dtype(kv_dtype(scenario_))) {
       add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
           kKvDtypeNames);
@@ -87,19 +89,20 @@ class LiveCheck {
   }
 
   const Scenario& scenario_;
+  RankLayout layout_;
   std::vector<Problem> problems_;
 };
 
 }  // namespace
 
-void check_live(const Scenario& scenario) {
-  std::vector<Problem> problems = LiveCheck(scenario).problems();
+void check_live(const Scenario& scenario, const RankLayout& layout) {
+  std::vector<Problem> problems = LiveCheck(scenario, layout).problems();
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
 LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
     : scenario_(scenario), options_(std::move(options)) {
-  check_live(scenario);
+  check_live(scenario, options_.layout);
   if (!options_.kv_cache && !scenario.kv_groups.retention.empty()) {
     throw ConfigError(Problem{kNotLive, SourcePlace{scenario.source, 0, 0}, "spec.engine.sliding_window",
                               "without a KV cache each step computes whole sequences, and windows give parts "
@@ -107,17 +110,23 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
                               "write keep_all"});
   }
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
-  parts_ = split_weights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks());
+  parts_ = split_weights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks(),
+                         options_.layout);
 }
 
-std::string describe_live(const std::string& model, DType kv_dtype, int ranks, int threads) {
-  const std::string each = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-  return "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", " +
-         (ranks == 1 ? each : std::to_string(ranks) + " tensor-parallel ranks of " + each) + " a replica";
+std::string describe_live(const std::string& model, DType kv_dtype, const LiveRanks& ranks) {
+  const std::string threads = std::to_string(ranks.threads) + (ranks.threads == 1 ? " thread" : " threads");
+  std::string text = "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", ";
+  if (ranks.ranks > 1) text += std::to_string(ranks.ranks) + " tensor-parallel ranks of ";
+  text += threads + " a replica";
+  if (ranks.layout.sequence_parallel) text += ", sequence parallel";
+  if (ranks.layout.expert_parallel) text += ", expert parallel";
+  return text;
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return describe_live(scenario_.model.name, kv_dtype(scenario_), ranks(), options_.threads) +
+  return describe_live(scenario_.model.name, kv_dtype(scenario_),
+                       {ranks(), options_.threads, options_.layout}) +
          (options_.kv_cache ? "" : ", which no step reads: each computes whole sequences");
 }
 
@@ -125,7 +134,7 @@ std::string LiveWorld::ranks_text() const {
   const Bytes cache =
       KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size,
                     kv_dtype(scenario_), scenario_.kv_groups.layout, ranks());
-  return rank_share_text(scenario_.model, ranks(), stored_bytes(parts_.front()), cache);
+  return rank_share_text(scenario_.model, {ranks(), options_.layout}, stored_bytes(parts_.front()), cache);
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -146,6 +155,7 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   std::vector<std::unique_ptr<ModelRunner>> runners;
   const std::ptrdiff_t threads = std::ptrdiff_t{options_.threads} * ranks();
   sizes.deadline = options_.deadline;
+  sizes.layout = options_.layout;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
     sizes.name = "replica " + std::to_string(i);
     if (options_.on_rank_step) {

@@ -18,6 +18,7 @@ struct LiveWorldOptions {
   int threads = 1;          // that compute, of each rank of each replica
   std::vector<int> cpus{};  // of all of those, a core each; empty: nothing is pinned
   bool kv_cache = true;     // as RunnerOptions
+  RankLayout layout{};      // the same
   SamplingParams sampling;  // of every request; lengths are those of the workload
   // Told of every token as it is sampled, on the replicas' threads.
   std::function<void(const OutputToken&)> sink;
@@ -28,11 +29,18 @@ struct LiveWorldOptions {
   std::chrono::milliseconds deadline{60'000};  // longest wait of one rank for another
 };
 
+// What computes for a replica.
+struct LiveRanks {
+  int ranks = 1;
+  int threads = 1;  // of each
+  RankLayout layout{};
+};
+
 // Where a live run's durations come from.
-std::string describe_live(const std::string& model, DType kv_dtype, int ranks, int threads);
+std::string describe_live(const std::string& model, DType kv_dtype, const LiveRanks& ranks);
 
 // Throws ConfigError naming everything in the scenario that the live engine cannot do.
-void check_live(const Scenario& scenario);
+void check_live(const Scenario& scenario, const RankLayout& layout = {});
 
 class LiveWorld final : public RunWorld {
  public:

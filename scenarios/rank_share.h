@@ -4,14 +4,19 @@
 #include <string>
 
 #include "engine/base/units.h"
-#include "engine/models/spec.h"
+#include "engine/models/tensor_parallel.h"
 #include "scenarios/scenario.h"
 
 namespace servetwin {
 
+struct SharedModel {
+  int ranks = 1;
+  RankLayout layout{};
+};
+
 // A line with the heads, widths and bytes of the largest share; empty for one rank, and for a shape that does
 // not split evenly.
-std::string rank_share_text(const ModelSpec& model, int ranks, Bytes weights, Bytes kv_cache);
+std::string rank_share_text(const ModelSpec& model, const SharedModel& how, Bytes weights, Bytes kv_cache);
 
 // Of a scenario's model, with the bytes that the memory model counts.
 std::string rank_share_text(const Scenario& scenario);

@@ -14,6 +14,7 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
                          ContentText& text,
                          Sink sink)
     : spec_(spec),
+      layout_(options.layout),
       kv_cache_(options.kv_cache),
       ranks_(spec, parts, options),
       text_(text),
@@ -21,7 +22,7 @@ ModelRunner::ModelRunner(const ModelSpec& spec,
       cached_tokens_(static_cast<std::size_t>(ranks_.at(0).slots()), -1) {
   const int size = ranks_.size();
   for (int rank = 0; rank < size; ++rank)
-    formulas_.emplace_back(rank_spec(spec, {rank, size}), parts[static_cast<std::size_t>(rank)]);
+    formulas_.emplace_back(spec, parts[static_cast<std::size_t>(rank)], RankPlace{rank, size}, layout_);
 }
 
 void ModelRunner::start(SequenceStart start) {
@@ -136,8 +137,14 @@ const float* ModelRunner::forward(const StepBatch& batch) {
   });
   const auto sampled =
       std::count_if(batch.rows.begin(), batch.rows.end(), [](const StepRow& row) { return row.sampled; });
-  volume_ += forward_volume(spec_, ranks_.size(), batch.num_tokens(), sampled);
+  volume_ += forward_volume(spec_, ranks_.size(), layout_, batch.num_tokens(), sampled);
   return logits;
+}
+
+CollectiveCheck ModelRunner::collectives() const {
+  CollectiveCheck all{{}, volume_};
+  for (int rank = 0; rank < ranks_.size(); ++rank) all.counted += ranks_.at(rank).sent();
+  return all;
 }
 
 std::vector<RequestId> ModelRunner::compute(const StepBatch& batch) {

@@ -83,8 +83,7 @@ class ModelRunner {
   std::size_t num_sequences() const { return sequences_.size(); }
   const std::vector<TokenId>& tokens(RequestId request) const;
   FlopCount flops() const;
-  // Of rank 0, and the others alike.
-  CollectiveCheck collectives() const { return {ranks_.at(0).sent(), volume_}; }
+  CollectiveCheck collectives() const;
 
  private:
   struct Sequence {
@@ -103,6 +102,7 @@ class ModelRunner {
   bool emit(Sequence& sequence, SampledToken sampled);
 
   ModelSpec spec_;
+  RankLayout layout_;
   bool kv_cache_;
   std::vector<ForwardFlops> formulas_;  // by rank
   FlopCount flops_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/live/collective_volume.h"
 #include "engine/live/host_tier.h"
 #include "engine/live/kv_pool.h"
 #include "engine/live/runner_options.h"

@@ -11,50 +11,43 @@
 
 namespace servetwin {
 
-// Two all-reduces a layer, of [tokens][hidden] in f32: after attention and after the feed-forward part. One
-// more for the embedding, whose rows are shared out, and an all-gather of the sampled rows' logits, in equal
-// pieces of largest_share() columns. Sums are in rank order, so all ranks go on with the same bits. One rank
-// alone tells nobody anything.
+// Hidden states are [tokens][hidden] in f32. Products are on all tokens, with a rank's part of the weights;
+// what lies between them is on the rank's own tokens. Those are all of them: then partial results are summed
+// by an all-reduce. With sequence parallelism they are token_share(): then they are summed by a
+// reduce-scatter, and spread by an all-gather before the next product. Sums are in rank order, so both ways
+// give the same bits, on every rank. One rank alone tells nobody anything.
 class TensorRanks {
  public:
   // Without a group there is one rank. The group must outlive it.
-  TensorRanks(const ModelSpec& spec, Communicator* group);
+  TensorRanks(const ModelSpec& spec, Communicator* group, bool sequence_parallel);
 
-  // output[tokens][hidden]: rows of the table of all ranks, of which this rank has vocabulary_share().
+  // A step of so many tokens begins.
+  void begin(std::int64_t tokens);
+  std::int64_t own_tokens() const { return own_.count; }
+
+  // Own tokens' rows of the table of all ranks, of which this rank has vocabulary_share().
   void embed(const StoredMatrix& table, const std::vector<TokenId>& tokens, std::vector<float>& output);
-  // `partial` becomes the sum of all ranks' partial results.
-  void sum(std::vector<float>& partial);
-  // From [rows][columns of this rank] to [rows][vocab], on every rank, valid until the next call. No rows:
-  // nothing is sent.
+  // From own tokens to all of them.
+  void spread(std::vector<float>& hidden);
+  // From this rank's partial results for all tokens to the sums over all ranks for its own.
+  void collect(std::vector<float>& hidden);
+  // From [rows][columns of this rank] to [rows][vocab], on every rank, valid until the next call; pieces are
+  // filled up to largest_share() columns. No rows: nothing is sent.
   const float* gather_logits(const std::vector<float>& mine, std::int64_t rows);
 
  private:
   bool is_alone() const { return place_.size == 1; }
 
+  std::int64_t hidden_;
   std::int64_t vocab_;
   Communicator* group_;
   RankPlace place_;
-  VocabularyShare share_;
-  std::vector<float> piece_;     // [rows][largest share]
-  std::vector<float> gathered_;  // [ranks][rows][largest share]
+  bool sequence_parallel_;
+  std::int64_t tokens_ = 0;
+  RankShare own_;
+  std::vector<float> piece_;  // of one rank, filled up
+  std::vector<float> all_;    // of all ranks, filled up
   std::vector<float> logits_;
 };
-
-// What one rank has to call and send for it.
-struct CollectiveVolume {
-  CollectiveCount all_reduce;
-  CollectiveCount all_gather;
-
-  CollectiveVolume& operator+=(const CollectiveVolume& other);
-  bool operator==(const CollectiveVolume&) const = default;
-};
-struct CollectiveCheck {
-  CollectiveVolume counted;
-  CollectiveVolume by_formula;
-};
-// Of a forward pass on so many tokens, some of their rows sampled, by formula; of one rank nothing.
-CollectiveVolume forward_volume(const ModelSpec& model, int ranks, std::int64_t tokens, std::int64_t sampled);
-// As counted by a rank; a null group has counted nothing.
-CollectiveVolume counted_volume(const Communicator* group);
 
 }  // namespace servetwin

@@ -30,7 +30,8 @@ class TransformerModel {
                    Tokens longest,
                    int threads,
                    const std::vector<int>& cpus = {},
-                   Communicator* group = nullptr);
+                   Communicator* group = nullptr,
+                   const RankLayout& layout = {});
   TransformerModel(const TransformerModel&) = delete;
   TransformerModel& operator=(const TransformerModel&) = delete;
 
@@ -58,9 +59,9 @@ class TransformerModel {
   ThreadTeam team_;
   RmsNormOptions norm_;
   std::vector<std::int32_t> positions_;
-  std::vector<float> residual_;
-  std::vector<float> hidden_;  // input of the next part, or its output to be added
-  std::vector<float> last_;    // hidden states of the sampled rows
+  std::vector<float> residual_;  // of the rank's own tokens
+  std::vector<float> hidden_;    // input of the next part, or its output to be added
+  std::vector<float> last_;      // hidden states of the sampled rows
   std::vector<float> logits_;
 };
 

@@ -1,6 +1,7 @@
 // Megatron's way to split: outputs of the first product of a pair, inputs of the second.
 #include "engine/models/tensor_parallel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -21,12 +22,12 @@ Weights part_of(const Weights& values, std::int64_t first, std::int64_t count) {
 // Cuts the tensors of one rank out of a whole model's.
 class RankCut {
  public:
-  RankCut(const ModelSpec& model, RankPlace place)
-      : model_(model), part_(rank_spec(model, place)), place_(place) {}
+  RankCut(const ModelSpec& model, RankPlace place, const RankLayout& layout)
+      : model_(model), part_(rank_spec(model, place, layout)), place_(place), layout_(layout) {}
 
   StoredMatrix vocabulary(const StoredMatrix& table) const {
     if (table.empty()) return {};
-    const VocabularyShare share = vocabulary_share(model_.vocab, place_);
+    const RankShare share = vocabulary_share(model_.vocab, place_);
     return rows_of(table, share.first, share.count);
   }
 
@@ -39,6 +40,10 @@ class RankCut {
       cut_attention(prefix, whole, part);
     }
     part.dense = cut(prefix + "mlp.down_proj", whole.dense, 1);
+    if (layout_.expert_parallel) {
+      part.experts = whole_experts(whole.experts);
+      return part;
+    }
     part.shared = cut(prefix + "mlp.shared_experts.down_proj", whole.shared, 1);
     part.experts = cut(prefix + "mlp.experts.down_proj", whole.experts, model_.moe.num_experts);
     return part;
@@ -69,6 +74,17 @@ class RankCut {
     part.latent.key_up = of_heads(whole.latent.key_up, mla.qk_nope_head_dim + mla.v_head_dim);
     part.latent.absorbed = of_heads(whole.latent.absorbed, mla.kv_lora_rank);
     part.output = inputs(prefix + "self_attn.o_proj", whole.output);
+  }
+
+  // Those of this rank.
+  DenseWeights whole_experts(const DenseWeights& all) const {
+    if (all.down.empty()) return {};
+    const RankShare share = expert_share(model_.moe.num_experts, place_);
+    const auto of_share = [&](const StoredMatrix& matrix) {
+      const std::int64_t rows = matrix.rows / model_.moe.num_experts;
+      return rows_of(matrix, share.first * rows, share.count * rows);
+    };
+    return {of_share(all.gate), of_share(all.up), of_share(all.down)};
   }
 
   // Of each of `experts`, one below the other, its share of the width.
@@ -104,16 +120,23 @@ class RankCut {
   const ModelSpec& model_;
   ModelSpec part_;
   RankPlace place_;
+  RankLayout layout_;
 };
 
 }  // namespace
 
-VocabularyShare vocabulary_share(std::int64_t vocab, RankPlace place) {
-  const std::int64_t first = place.rank * vocab / place.size;
-  return {first, (place.rank + 1) * vocab / place.size - first};
+RankShare even_share(std::int64_t all, RankPlace place) {
+  const std::int64_t first = place.rank * all / place.size;
+  return {first, (place.rank + 1) * all / place.size - first};
 }
 
-std::string why_not_split(const ModelSpec& m, int ranks) {
+RankShare token_share(std::int64_t tokens, RankPlace place) {
+  const std::int64_t each = largest_share(tokens, place.size);
+  const std::int64_t first = std::min(tokens, place.rank * each);
+  return {first, std::min(each, tokens - first)};
+}
+
+std::string why_not_split(const ModelSpec& m, int ranks, const RankLayout& layout) {
   const auto uneven = [&](std::int64_t count, const char* what) {
     return text(count) + ' ' + what + " cannot be split over " + text(ranks) + " ranks";
   };
@@ -123,17 +146,20 @@ std::string why_not_split(const ModelSpec& m, int ranks) {
   }
   const bool has_dense = !m.is_moe() || m.moe.first_dense_layers > 0;
   if (has_dense && m.intermediate % ranks != 0) return uneven(m.intermediate, "feed-forward columns");
-  if (m.is_moe() && m.moe.intermediate % ranks != 0) {
+  if (layout.expert_parallel) {
+    if (!m.is_moe()) return "expert parallelism is asked for, and the model has no experts";
+    if (m.moe.num_experts < ranks) return uneven(m.moe.num_experts, "experts");
+  } else if (m.is_moe() && m.moe.intermediate % ranks != 0) {
     return uneven(m.moe.intermediate, "columns of each expert");
   }
   if (m.vocab < ranks) return uneven(m.vocab, "tokens of the vocabulary");
   return "";
 }
 
-std::string ranks_that_split(const ModelSpec& model, int most) {
+std::string ranks_that_split(const ModelSpec& model, int most, const RankLayout& layout) {
   std::vector<int> fit;
   for (int ranks = 1; ranks <= most; ++ranks) {
-    if (why_not_split(model, ranks).empty()) fit.push_back(ranks);
+    if (why_not_split(model, ranks, layout).empty()) fit.push_back(ranks);
   }
   std::string words;
   for (std::size_t i = 0; i < fit.size(); ++i) {
@@ -143,23 +169,26 @@ std::string ranks_that_split(const ModelSpec& model, int most) {
   return words;
 }
 
-ModelSpec rank_spec(const ModelSpec& model, RankPlace place) {
-  const std::string reason = why_not_split(model, place.size);
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& layout) {
+  const std::string reason = why_not_split(model, place.size, layout);
   if (!reason.empty()) {
-    throw ConfigError(
-        Problem{kCodeNotSplit, {}, "spec.layout.tp", reason, "use " + ranks_that_split(model, kMostRanks)});
+    throw ConfigError(Problem{
+        kCodeNotSplit, {}, "spec.layout.tp", reason, "use " + ranks_that_split(model, kMostRanks, layout)});
   }
   ModelSpec part = model;
   part.heads = model.heads / place.size;
   part.kv_heads = kv_heads_per_rank(model, place.size);
   part.intermediate = model.intermediate / place.size;
-  part.moe.intermediate = model.moe.intermediate / place.size;
+  if (!layout.expert_parallel) part.moe.intermediate = model.moe.intermediate / place.size;
   return part;
 }
 
-ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, RankPlace place) {
+ModelWeights rank_weights(const ModelSpec& model,
+                          const ModelWeights& weights,
+                          RankPlace place,
+                          const RankLayout& layout) {
   if (place.size == 1) return weights;
-  const RankCut cut(model, place);
+  const RankCut cut(model, place, layout);
   ModelWeights part{cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)};
   for (std::size_t index = 0; index < weights.layers.size(); ++index)
     part.layers.push_back(cut.layer(static_cast<std::int64_t>(index), weights.layers[index]));
@@ -189,7 +218,10 @@ Bytes stored_bytes(const ModelWeights& weights) {
   return Bytes{static_cast<std::int64_t>(bytes + floats * sizeof(float))};
 }
 
-std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights weights, int ranks) {
+std::vector<ModelWeights> split_weights(const ModelSpec& model,
+                                        ModelWeights weights,
+                                        int ranks,
+                                        const RankLayout& layout) {
   std::vector<ModelWeights> parts;
   if (ranks == 1) {
     parts.push_back(std::move(weights));
@@ -197,7 +229,7 @@ std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights wei
   }
   std::vector<RankCut> cuts;
   for (int rank = 0; rank < ranks; ++rank) {
-    const RankCut& cut = cuts.emplace_back(model, RankPlace{rank, ranks});
+    const RankCut& cut = cuts.emplace_back(model, RankPlace{rank, ranks}, layout);
     parts.push_back(
         {cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)});
   }

@@ -18,37 +18,60 @@ struct RankPlace {
   int size = 1;
 };
 
-// Consecutive token ids whose rows of the embedding and of the output head a rank holds. The shares of two
-// ranks differ by one id at most.
-struct VocabularyShare {
+// How the ranks of a group share what is not simply split.
+struct RankLayout {
+  bool sequence_parallel = false;  // outside the products a rank has a run of the tokens, not all of them
+  bool expert_parallel = false;    // an expert is whole on one rank; needs sequence_parallel
+};
+
+// A run of something that ranks share.
+struct RankShare {
   std::int64_t first = 0;
   std::int64_t count = 0;
+
+  std::int64_t end() const { return first + count; }
+  bool has(std::int64_t index) const { return index >= first && index < end(); }
 };
-VocabularyShare vocabulary_share(std::int64_t vocab, RankPlace place);
-// The largest of all ranks: what pieces of logits are filled up to, so that all are equally long.
-inline std::int64_t largest_share(std::int64_t vocab, int ranks) { return ceil_div(vocab, ranks); }
+// Those of two ranks differ by one at most.
+RankShare even_share(std::int64_t all, RankPlace place);
+// Token ids whose rows of the embedding and of the output head a rank holds.
+inline RankShare vocabulary_share(std::int64_t vocab, RankPlace place) { return even_share(vocab, place); }
+// Experts that a rank holds with expert parallelism.
+inline RankShare expert_share(std::int64_t experts, RankPlace place) { return even_share(experts, place); }
+// Tokens of a step that a rank has with sequence parallelism: all as many as the first, but for the last
+// ones, which may have none.
+RankShare token_share(std::int64_t tokens, RankPlace place);
+// The largest of all ranks: what pieces are filled up to, so that all are equally long.
+inline std::int64_t largest_share(std::int64_t all, int ranks) { return ceil_div(all, ranks); }
 
 // Why a model of these shapes cannot be computed by so many ranks, with the numbers; empty: it can.
-std::string why_not_split(const ModelSpec& model, int ranks);
+std::string why_not_split(const ModelSpec& model, int ranks, const RankLayout& layout = {});
 // Numbers of ranks up to `most` that can, as words: "1, 2 or 4".
-std::string ranks_that_split(const ModelSpec& model, int most);
+std::string ranks_that_split(const ModelSpec& model, int most, const RankLayout& layout = {});
 
 // What one rank computes: its heads, its KV heads (kv_heads_per_rank()), its share of the feed-forward
 // widths. The vocabulary is still the whole model's; vocabulary_share() says which part the weights hold.
-ModelSpec rank_spec(const ModelSpec& model, RankPlace place);
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& layout = {});
 
 // A rank's part of the weights. Outputs of query, key, value, gate and up are split by head and by width, so
 // are inputs of the output and down projections; embedding and head by the vocabulary. Fewer KV heads than
-// ranks: some ranks hold the same. Latents, routers and norms are whole on every rank. Parts that are
+// ranks: some ranks hold the same. Latents, routers and norms are whole on every rank. With expert
+// parallelism a rank holds expert_share() of the experts, and shared experts whole. Parts that are
 // consecutive rows are views of `weights`, others are copies. Throws ConfigError, which names the tensor,
 // where a cut would go through a block of a quantised format.
-ModelWeights rank_weights(const ModelSpec& model, const ModelWeights& weights, RankPlace place);
+ModelWeights rank_weights(const ModelSpec& model,
+                          const ModelWeights& weights,
+                          RankPlace place,
+                          const RankLayout& layout = {});
 
 // Of all tensors that a rank holds, whether or not others share the memory.
 Bytes stored_bytes(const ModelWeights& weights);
 
 // The parts of all ranks. Each layer of `weights` is let go as soon as it is split, so memory grows by one
 // layer at most.
-std::vector<ModelWeights> split_weights(const ModelSpec& model, ModelWeights weights, int ranks);
+std::vector<ModelWeights> split_weights(const ModelSpec& model,
+                                        ModelWeights weights,
+                                        int ranks,
+                                        const RankLayout& layout = {});
 
 }  // namespace servetwin

@@ -23,6 +23,7 @@ struct RigOptions {
   int threads = 1;
   DType kv_dtype = DType::kF32;
   int ranks = 1;
+  RankLayout layout{};
 };
 
 class ModelRig {
@@ -35,7 +36,7 @@ class ModelRig {
            const RigOptions& options)
       : vocab_(spec.vocab),
         block_size_(options.block_size),
-        parts_(split_weights(spec, weights, options.ranks)),
+        parts_(split_weights(spec, weights, options.ranks, options.layout)),
         team_(spec, parts_, sizes(options, sequences.size())),
         sequences_(std::move(sequences)),
         computed_(sequences_.size(), 0),
@@ -52,7 +53,7 @@ class ModelRig {
            std::int64_t block_size = 16,
            int threads = 1,
            DType kv_dtype = DType::kF32)
-      : ModelRig(spec, weights, std::move(sequences), RigOptions{block_size, threads, kv_dtype, 1}) {}
+      : ModelRig(spec, weights, std::move(sequences), RigOptions{block_size, threads, kv_dtype, 1, {}}) {}
 
   // `to` begins with `blocks` blocks of `from`, and counts them as computed.
   void share(int from, int to, std::int64_t blocks) {
@@ -115,6 +116,7 @@ class ModelRig {
     sizes.max_model_len = Tokens{64};
     sizes.threads = options.threads;
     sizes.kv_dtype = options.kv_dtype;
+    sizes.layout = options.layout;
     sizes.host_blocks = Blocks{kBlocksPerSequence};
     return sizes;
   }

@@ -172,18 +172,55 @@ TEST_CASE("the bytes of a rank are those of the memory model where everything di
   }
 }
 
-TEST_CASE("shares of a vocabulary cover it once and differ by one") {
-  for (const std::int64_t vocab : {4, 41, 61, 128}) {
+TEST_CASE("shares cover everything once and differ by one; the last ranks of few tokens have none") {
+  for (const std::int64_t all : {4, 5, 41, 61, 128}) {
     for (const int ranks : {1, 2, 3, 4}) {
       std::int64_t next = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        const VocabularyShare share = vocabulary_share(vocab, {rank, ranks});
+        const RankShare share = even_share(all, {rank, ranks});
         CHECK(share.first == next);
-        CHECK(share.count <= largest_share(vocab, ranks));
-        CHECK(share.count >= largest_share(vocab, ranks) - 1);
-        next += share.count;
+        CHECK(share.count <= largest_share(all, ranks));
+        CHECK(share.count >= largest_share(all, ranks) - 1);
+        next = share.end();
       }
-      CHECK(next == vocab);
+      CHECK(next == all);
+    }
+  }
+  CHECK(token_share(9, {0, 4}).count == 3);
+  CHECK(token_share(9, {2, 4}).first == 6);
+  CHECK(token_share(9, {2, 4}).end() == 9);
+  CHECK(token_share(9, {3, 4}).count == 0);
+  CHECK(token_share(1, {2, 4}).count == 0);
+}
+
+TEST_CASE("with expert parallelism an expert is whole on one rank, and shared experts on all") {
+  constexpr RankLayout kExpertsShared{true, true};
+  for (const ModelOracle& model : model_oracles()) {
+    if (!model.spec.is_moe()) {
+      CHECK(why_not_split(model.spec, 2, kExpertsShared) != "");
+      continue;
+    }
+    for (const int ranks : {2, 4}) {
+      CAPTURE(model.name, ranks);
+      for (std::size_t index = 0; index < model.weights.layers.size(); ++index) {
+        const LayerWeights& whole = model.weights.layers[index];
+        std::vector<StoredMatrix> downs;
+        std::vector<StoredMatrix> ups;
+        for (int rank = 0; rank < ranks; ++rank) {
+          const LayerWeights part =
+              rank_weights(model.spec, model.weights, {rank, ranks}, kExpertsShared).layers[index];
+          CHECK(part.shared.gate == whole.shared.gate);
+          CHECK(part.router == whole.router);
+          downs.push_back(part.experts.down);
+          ups.push_back(part.experts.up);
+        }
+        if (whole.experts.down.empty()) continue;
+        CHECK(downs.front().bytes.data() == whole.experts.down.bytes.data());  // a view
+        CHECK(stacked(downs) == whole.experts.down);
+        CHECK(stacked(ups) == whole.experts.up);
+      }
+      CHECK(rank_spec(model.spec, {0, ranks}, kExpertsShared).moe.intermediate ==
+            model.spec.moe.intermediate);
     }
   }
 }
@@ -229,6 +266,8 @@ TEST_CASE("shapes that do not divide are refused with their numbers, and what wo
   CHECK(why_not_split(spec, 3) == "35 feed-forward columns cannot be split over 3 ranks");
   spec.moe = {.num_experts = 4, .top_k = 2, .intermediate = 10};
   CHECK(why_not_split(spec, 3) == "10 columns of each expert cannot be split over 3 ranks");
+  CHECK(why_not_split(spec, 3, {true, true}).empty());
+  CHECK(why_not_split(spec, 6, {true, true}) == "4 experts cannot be split over 6 ranks");
   spec.moe.intermediate = 12;
   CHECK(why_not_split(spec, 3).empty());
   spec.vocab = 5;

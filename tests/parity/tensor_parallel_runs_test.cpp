@@ -1,5 +1,5 @@
-// If these fail, a replica split over ranks decides something else than one rank, says something else, or goes
-// on without a rank that failed.
+// If these fail, a replica split over ranks decides something else than one rank, says something else, or
+// goes on without a rank that failed.
 #include <map>
 #include <mutex>
 
@@ -88,9 +88,9 @@ TEST_CASE("two replicas of four ranks replay too, and each rank tells what the f
   REQUIRE(run.collectives.has_value());
   CHECK(run.collectives->counted == run.collectives->by_formula);
   const std::int64_t layers = run.scenario().model.layers;
-  CHECK(run.collectives->counted.all_reduce.calls ==
-        static_cast<std::int64_t>(run.result.steps) * (2 * layers + 1));
-  CHECK(run.collectives->counted.all_gather.bytes > 0);
+  CHECK(run.collectives->counted[CollectiveOp::kAllReduce].calls ==
+        4 * static_cast<std::int64_t>(run.result.steps) * (2 * layers + 1));
+  CHECK(run.collectives->counted[CollectiveOp::kAllGather].bytes > 0);
   CHECK(run.flops->computed == run.flops->with_cache);
 }
 
@@ -148,6 +148,34 @@ TEST_CASE("each family says on several ranks, crowded, preempted and swapped, wh
       CHECK(crowd.answers == alone.answers);
       CHECK(run.collectives->counted == run.collectives->by_formula);
     }
+  }
+}
+
+TEST_CASE(
+    "ranks that share out tokens and experts say the same in a crowded run, and send what the formulas say") {
+  for (const ModelOracle* model : family_oracles()) {
+    CAPTURE(model->name);
+    const TinyCheckpoint folder("family_layout", model->config, model->spec, model->weights);
+    const RankLayout layout{true, model->spec.is_moe()};
+    Collector alone;
+    LiveRun("alone", family_text(folder.path(), 1, "num_blocks: 200, max_num_seqs: 1"), alone.options());
+    Collector crowd;
+    LiveWorldOptions options = crowd.options();
+    options.layout = layout;
+    const LiveRun run("crowd",
+                      family_text(folder.path(), 2,
+                                  "num_blocks: 20, max_num_batched_tokens: 16, preset: vllm-v1-async, "
+                                  "host_blocks: 24, rules: {pressure: swap}"),
+                      options);
+    CHECK(run.tally.preemptions > 0);
+    CHECK(crowd.answers == alone.answers);
+    CHECK(run.collectives->counted == run.collectives->by_formula);
+    CHECK(run.flops->computed == run.flops->with_cache);
+    CHECK((run.collectives->counted[CollectiveOp::kAllToAll].calls > 0) == model->spec.is_moe());
+    JournalReplay replay(run);
+    DecisionRecord record;
+    while (replay.decisions().next(record)) continue;
+    CHECK(digests_of(replay.cluster()) == run.recorded());
   }
 }
 
