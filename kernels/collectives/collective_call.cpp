@@ -82,10 +82,19 @@ std::string name_ranks(const std::vector<int>& ranks) {
   return text;
 }
 
-Piece piece_of(std::size_t count, int ranks, int rank) {
+bool is_message(const CollectiveCall& call) {
+  return call.op == CollectiveOp::kSend || call.op == CollectiveOp::kReceive;
+}
+
+std::size_t piece_size(std::size_t count, int ranks, int rank) {
   const std::size_t n = static_cast<std::size_t>(ranks);
-  const std::size_t r = static_cast<std::size_t>(rank);
-  return {count / n * r + std::min(r, count % n), count / n + (r < count % n ? 1 : 0)};
+  return count / n + (static_cast<std::size_t>(rank) < count % n ? 1 : 0);
+}
+
+const float* floats(std::span<const std::byte> bytes) { return reinterpret_cast<const float*>(bytes.data()); }
+
+std::span<float> floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
 void sum_in_rank_order(std::span<const float* const> parts, std::span<float> out) {

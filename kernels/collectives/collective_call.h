@@ -47,13 +47,14 @@ std::string describe_mismatch(int rank, const CallHeader& header, int other, con
 // "rank 2", "ranks 0 and 3", "ranks 0, 1 and 3".
 std::string name_ranks(const std::vector<int>& ranks);
 
-// Piece `rank` of `count` elements in `ranks` pieces, the first of which are one longer where it does not
-// divide.
-struct Piece {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-Piece piece_of(std::size_t count, int ranks, int rank);
+bool is_message(const CollectiveCall& call);  // a send or a receive
+
+// Of `count` elements in `ranks` pieces, whose first are one longer where it does not divide.
+std::size_t piece_size(std::size_t count, int ranks, int rank);
+
+// Memory that was given as floats.
+const float* floats(std::span<const std::byte> bytes);
+std::span<float> floats(std::span<std::byte> bytes);
 
 // Element i of `out` becomes ((parts[0][i] + parts[1][i]) + parts[2][i]) + …; `out` may be one of the parts.
 void sum_in_rank_order(std::span<const float* const> parts, std::span<float> out);

@@ -14,16 +14,6 @@ namespace {
 
 using Calls = std::vector<const CollectiveCall*>;  // by rank
 
-bool is_message(const CollectiveCall& call) {
-  return call.op == CollectiveOp::kSend || call.op == CollectiveOp::kReceive;
-}
-
-const float* floats(std::span<const std::byte> bytes) { return reinterpret_cast<const float*>(bytes.data()); }
-
-std::span<float> floats(std::span<std::byte> bytes) {
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
-}
-
 void all_reduce(const Calls& calls) {
   std::vector<const float*> parts;
   for (const CollectiveCall* call : calls) parts.push_back(floats(call->in));
