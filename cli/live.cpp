@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/numbers.h"
-#include "cli/rank_layout_options.h"
+#include "cli/split_layout_options.h"
 #include "cli/stop_signal.h"
 #include "cli/thread_places.h"
 #include "cli/token_collector.h"
@@ -119,7 +119,7 @@ class Live final : public Verb {
   std::string temperature_ = "0";
   std::string kv_cache_;
   ScenarioOverrides overrides_;
-  RankLayoutOptions layout_;
+  SplitLayoutOptions layout_;
   ThreadPlaces places_;
   RunOptions options_;
   bool tokens_ = false;

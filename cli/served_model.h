@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "cli/rank_layout_options.h"
+#include "cli/split_layout_options.h"
 #include "scenarios/live_engine.h"
 
 namespace servetwin {
@@ -38,7 +38,7 @@ class ServedModel {
   std::string max_num_seqs_ = "64";
   std::string max_num_batched_tokens_ = "512";
   std::string tp_ = "1";
-  RankLayoutOptions layout_;
+  SplitLayoutOptions layout_;
   std::string threads_ = "1";
   std::string seed_ = "1";
 };

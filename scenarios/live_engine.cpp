@@ -127,8 +127,7 @@ class LiveEngine::Silence final : public RequestSource {
 LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
     : listener_(listener),
       spec_(servable_model(options.model)),
-      parts_(split_weights(
-          spec_, named_weights(options.model, spec_, options.seed), options.ranks, options.layout)),
+      weights_(spec_, named_weights(options.model, spec_, options.seed), options.ranks, options.layout),
       text_(named_text(options.model)),
       content_(options.seed, spec_.vocab),
       recorder_(RecorderOptions{}),
@@ -150,7 +149,8 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
   sizes.layout = options_.layout;
   sizes.deadline = options_.deadline;
   sizes.on_step = options_.on_rank_step;
-  runners.push_back(std::make_unique<ModelRunner>(spec_, parts_, sizes, content_, ModelRunner::Sink{}));
+  runners.push_back(
+      std::make_unique<ModelRunner>(spec_, weights_.parts(), sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;
   live.journal = options_.journal;
@@ -181,7 +181,8 @@ std::string LiveEngine::ranks_text() const {
   const EngineConfig& engine = options_.engine;
   const Bytes cache = KvPool::bytes(spec_, engine.num_blocks, engine.block_size, options_.kv_dtype,
                                     groups_of(spec_).layout, options_.ranks);
-  return rank_share_text(spec_, {options_.ranks, options_.layout}, stored_bytes(parts_.front()), cache);
+  return rank_share_text(spec_, {options_.ranks, options_.layout}, stored_bytes(weights_.parts().front()),
+                         cache);
 }
 
 LiveEngine::~LiveEngine() {

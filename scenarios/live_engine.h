@@ -26,7 +26,7 @@ struct LiveEngineOptions {
   std::string name;         // for clients; empty: that of the model
   EngineConfig engine;      // num_blocks is required; without max_model_len what model and cache allow
   int ranks = 1;            // tensor-parallel
-  RankLayout layout{};      // what they share besides
+  SplitLayout layout{};     // what they share besides
   int threads = 1;          // that compute, of each rank
   std::vector<int> cpus{};  // of those, a core each; empty: nothing is pinned
   DType kv_dtype = DType::kF32;
@@ -89,7 +89,7 @@ class LiveEngine final : public CompletionEngine, private Observer {
   LiveEngineOptions options_;
   AnswerListener& listener_;
   ModelSpec spec_;
-  std::vector<ModelWeights> parts_;  // by rank
+  SplitWeights weights_;
   ModelText text_;
   ContentText content_;
   ModelCard card_;

@@ -22,7 +22,7 @@ DType kv_dtype(const Scenario& scenario) { return scenario.spec().engine.kv_dtyp
 
 class LiveCheck {
  public:
-  LiveCheck(const Scenario& scenario, const RankLayout& layout) : scenario_(scenario), layout_(layout) {}
+  LiveCheck(const Scenario& scenario, const SplitLayout& layout) : scenario_(scenario), layout_(layout) {}
 
   std::vector<Problem> problems() {
     const ScenarioSpec& spec = scenario_.spec();
@@ -89,13 +89,13 @@ class LiveCheck {
   }
 
   const Scenario& scenario_;
-  RankLayout layout_;
+  SplitLayout layout_;
   std::vector<Problem> problems_;
 };
 
 }  // namespace
 
-void check_live(const Scenario& scenario, const RankLayout& layout) {
+void check_live(const Scenario& scenario, const SplitLayout& layout) {
   std::vector<Problem> problems = LiveCheck(scenario, layout).problems();
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
@@ -110,8 +110,8 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
                               "write keep_all"});
   }
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
-  parts_ = split_weights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks(),
-                         options_.layout);
+  weights_ = SplitWeights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks(),
+                          options_.layout);
 }
 
 std::string describe_live(const std::string& model, DType kv_dtype, const LiveRanks& ranks) {
@@ -134,7 +134,8 @@ std::string LiveWorld::ranks_text() const {
   const Bytes cache =
       KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size,
                     kv_dtype(scenario_), scenario_.kv_groups.layout, ranks());
-  return rank_share_text(scenario_.model, {ranks(), options_.layout}, stored_bytes(parts_.front()), cache);
+  return rank_share_text(scenario_.model, {ranks(), options_.layout}, stored_bytes(weights_.parts().front()),
+                         cache);
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -165,7 +166,8 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
       const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * threads;
       sizes.cpus.assign(first, first + threads);
     }
-    runners.push_back(std::make_unique<ModelRunner>(scenario_.model, parts_, sizes, text, options_.sink));
+    runners.push_back(
+        std::make_unique<ModelRunner>(scenario_.model, weights_.parts(), sizes, text, options_.sink));
   }
   LiveOptions live;
   live.sampling = options_.sampling;

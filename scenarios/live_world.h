@@ -18,7 +18,7 @@ struct LiveWorldOptions {
   int threads = 1;          // that compute, of each rank of each replica
   std::vector<int> cpus{};  // of all of those, a core each; empty: nothing is pinned
   bool kv_cache = true;     // as RunnerOptions
-  RankLayout layout{};      // the same
+  SplitLayout layout{};     // the same
   SamplingParams sampling;  // of every request; lengths are those of the workload
   // Told of every token as it is sampled, on the replicas' threads.
   std::function<void(const OutputToken&)> sink;
@@ -33,14 +33,14 @@ struct LiveWorldOptions {
 struct LiveRanks {
   int ranks = 1;
   int threads = 1;  // of each
-  RankLayout layout{};
+  SplitLayout layout{};
 };
 
 // Where a live run's durations come from.
 std::string describe_live(const std::string& model, DType kv_dtype, const LiveRanks& ranks);
 
 // Throws ConfigError naming everything in the scenario that the live engine cannot do.
-void check_live(const Scenario& scenario, const RankLayout& layout = {});
+void check_live(const Scenario& scenario, const SplitLayout& layout = {});
 
 class LiveWorld final : public RunWorld {
  public:
@@ -66,7 +66,7 @@ class LiveWorld final : public RunWorld {
 
   const Scenario& scenario_;
   LiveWorldOptions options_;
-  std::vector<ModelWeights> parts_;  // by rank
+  SplitWeights weights_;
   std::optional<FlopCount> flops_;
   std::optional<CollectiveCheck> collectives_;
 };

@@ -11,7 +11,7 @@ namespace servetwin {
 
 struct SharedModel {
   int ranks = 1;
-  RankLayout layout{};
+  SplitLayout layout{};
 };
 
 // A line with the heads, widths and bytes of the largest share; empty for one rank, and for a shape that does

@@ -15,7 +15,7 @@ CollectiveVolume& CollectiveVolume::operator+=(const CollectiveVolume& other) {
 }
 
 CollectiveVolume forward_volume(
-    const ModelSpec& model, int ranks, const RankLayout& layout, std::int64_t tokens, std::int64_t sampled) {
+    const ModelSpec& model, int ranks, const SplitLayout& layout, std::int64_t tokens, std::int64_t sampled) {
   CollectiveVolume volume;
   if (ranks == 1) return volume;
   constexpr std::int64_t kFloat = sizeof(float);

@@ -23,7 +23,7 @@ struct CollectiveVolume {
 
 // Of a forward pass on so many tokens, some of their rows sampled, by formula; of one rank nothing.
 CollectiveVolume forward_volume(
-    const ModelSpec& model, int ranks, const RankLayout& layout, std::int64_t tokens, std::int64_t sampled);
+    const ModelSpec& model, int ranks, const SplitLayout& layout, std::int64_t tokens, std::int64_t sampled);
 
 // As one rank counted; a null group has counted nothing.
 CollectiveVolume counted_volume(const Communicator* group);

@@ -40,7 +40,7 @@ std::int64_t pairs_of(std::int64_t context, std::int64_t tokens, std::int64_t wi
 ForwardFlops::ForwardFlops(const ModelSpec& model,
                            const ModelWeights& part,
                            RankPlace place,
-                           const RankLayout& layout)
+                           const SplitLayout& layout)
     : head_(2 * elements_of(part.output_head())) {
   const ModelSpec spec = rank_spec(model, place, layout);
   pair_ = spec.is_mla() ? 2 * spec.heads * (2 * spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim)

@@ -20,7 +20,7 @@ class ForwardFlops {
   ForwardFlops(const ModelSpec& model,
                const ModelWeights& part,
                RankPlace place = {},
-               const RankLayout& layout = {});
+               const SplitLayout& layout = {});
 
   // Each row's new tokens, over a cache of those before them.
   std::int64_t with_cache(const std::vector<StepRow>& rows) const;

@@ -49,7 +49,7 @@ class ModelRunner {
   // Told of each output of every request, on the runner's thread. May be empty.
   using Sink = std::function<void(const OutputToken&)>;
 
-  // A rank for each of `parts`, which are those of split_weights(). They and the text must outlive it.
+  // A rank for each of `parts`, which are those of SplitWeights. They and the text must outlive it.
   ModelRunner(const ModelSpec& spec,
               std::span<const ModelWeights> parts,
               const RunnerOptions& options,
@@ -102,7 +102,7 @@ class ModelRunner {
   bool emit(Sequence& sequence, SampledToken sampled);
 
   ModelSpec spec_;
-  RankLayout layout_;
+  SplitLayout layout_;
   bool kv_cache_;
   std::vector<ForwardFlops> formulas_;  // by rank
   FlopCount flops_;

@@ -29,7 +29,7 @@ class RankTeam {
  public:
   using Work = std::function<void(RankModel&)>;
 
-  // A rank for each of `parts`, which are those of split_weights() and must outlive the team. One rank alone
+  // A rank for each of `parts`, which are those of SplitWeights and must outlive the team. One rank alone
   // is the caller, and no thread is made.
   RankTeam(const ModelSpec& spec, std::span<const ModelWeights> parts, const RunnerOptions& options);
   ~RankTeam();

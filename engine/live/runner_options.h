@@ -25,7 +25,7 @@ struct RunnerOptions {
   bool kv_cache = true;     // false: every step computes whole sequences, to show what the cache saves
   KvLayout kv_layout{};     // which layers share block tables; no groups: all of them
   // What follows is for several ranks.
-  RankLayout layout{};
+  SplitLayout layout{};
   std::string name = "replica";                          // in messages
   std::chrono::milliseconds deadline{60'000};            // longest wait of one rank for another
   std::function<void(int rank, StepId step)> on_step{};  // each rank calls it before it computes; may throw

@@ -15,7 +15,7 @@ TransformerModel::TransformerModel(const ModelSpec& spec,
                                    int threads,
                                    const std::vector<int>& cpus,
                                    Communicator* group,
-                                   const RankLayout& layout)
+                                   const SplitLayout& layout)
     : spec_(spec),
       weights_(weights),
       ranks_(spec, group, layout.sequence_parallel),

@@ -31,7 +31,7 @@ class TransformerModel {
                    int threads,
                    const std::vector<int>& cpus = {},
                    Communicator* group = nullptr,
-                   const RankLayout& layout = {});
+                   const SplitLayout& layout = {});
   TransformerModel(const TransformerModel&) = delete;
   TransformerModel& operator=(const TransformerModel&) = delete;
 

@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "engine/base/weight_matrix.h"
-#include "engine/models/shared_bytes.h"
+#include "engine/models/matrix_bytes.h"
 
 namespace servetwin {
 
 using Weights = std::vector<float>;
 
-// Keeps what a WeightMatrix views. Copies and parts share the bytes, which never change.
+// Keeps what a WeightMatrix views, or is a part of a matrix that does.
 struct StoredMatrix {
   DType dtype = DType::kF32;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  SharedBytes bytes;
+  MatrixBytes bytes;
 
   bool empty() const { return bytes.empty(); }
   std::int64_t size() const { return rows * columns; }  // elements
@@ -30,7 +30,7 @@ Weights floats_of(const StoredMatrix& matrix);
 
 // The rows of all, one below the other; they have the same columns and format.
 StoredMatrix stacked(const std::vector<StoredMatrix>& matrices);
-// Rows [first, first + count): a view.
+// Rows [first, first + count): a part, valid as long as the matrix's bytes.
 StoredMatrix rows_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);
 // Columns [first, first + count): a copy. Both are whole blocks of the format.
 StoredMatrix columns_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);

@@ -22,7 +22,7 @@ Weights part_of(const Weights& values, std::int64_t first, std::int64_t count) {
 // Cuts the tensors of one rank out of a whole model's.
 class RankCut {
  public:
-  RankCut(const ModelSpec& model, RankPlace place, const RankLayout& layout)
+  RankCut(const ModelSpec& model, RankPlace place, const SplitLayout& layout)
       : model_(model), part_(rank_spec(model, place, layout)), place_(place), layout_(layout) {}
 
   StoredMatrix vocabulary(const StoredMatrix& table) const {
@@ -33,7 +33,13 @@ class RankCut {
 
   LayerWeights layer(std::int64_t index, const LayerWeights& whole) const {
     const std::string prefix = "model.layers." + text(index) + '.';
-    LayerWeights part = whole;  // matrices are shared, so that this copies norms alone
+    LayerWeights part;
+    part.attention_norm = whole.attention_norm;
+    part.post_attention_norm = whole.post_attention_norm;
+    part.feed_forward_norm = whole.feed_forward_norm;
+    part.post_feed_forward_norm = whole.post_feed_forward_norm;
+    part.router = all_of(whole.router);
+    part.router_correction = whole.router_correction;
     if (model_.is_mla()) {
       cut_latent_attention(prefix, whole, part);
     } else {
@@ -42,6 +48,7 @@ class RankCut {
     part.dense = cut(prefix + "mlp.down_proj", whole.dense, 1);
     if (layout_.expert_parallel) {
       part.experts = whole_experts(whole.experts);
+      part.shared = {all_of(whole.shared.gate), all_of(whole.shared.up), all_of(whole.shared.down)};
       return part;
     }
     part.shared = cut(prefix + "mlp.shared_experts.down_proj", whole.shared, 1);
@@ -49,10 +56,23 @@ class RankCut {
     return part;
   }
 
+  // What no rank's part is a view of.
+  void let_go(LayerWeights& whole) const {
+    whole.output = {};
+    whole.dense.down = {};
+    if (layout_.expert_parallel) return;
+    whole.shared.down = {};
+    whole.experts = {};
+  }
+
  private:
+  static StoredMatrix all_of(const StoredMatrix& matrix) { return rows_of(matrix, 0, matrix.rows); }
+
   void cut_attention(const std::string& prefix, const LayerWeights& whole, LayerWeights& part) const {
     const std::int64_t width = part_.heads * part_.head_dim;
     const std::int64_t first = place_.rank * width;
+    part.query_norm = whole.query_norm;
+    part.key_norm = whole.key_norm;
     part.query = rows_of(whole.query, first, width);
     part.query_bias = part_of(whole.query_bias, first, width);
     // With fewer heads than ranks, several ranks in a row have the same.
@@ -70,6 +90,10 @@ class RankCut {
     const auto of_heads = [&](const StoredMatrix& matrix, std::int64_t rows) {
       return rows_of(matrix, place_.rank * part_.heads * rows, part_.heads * rows);
     };
+    part.latent.query_down = all_of(whole.latent.query_down);
+    part.latent.query_norm = whole.latent.query_norm;
+    part.latent.key_down = all_of(whole.latent.key_down);
+    part.latent.key_norm = whole.latent.key_norm;
     part.query = of_heads(whole.query, mla.qk_nope_head_dim + mla.qk_rope_head_dim);
     part.latent.key_up = of_heads(whole.latent.key_up, mla.qk_nope_head_dim + mla.v_head_dim);
     part.latent.absorbed = of_heads(whole.latent.absorbed, mla.kv_lora_rank);
@@ -120,7 +144,7 @@ class RankCut {
   const ModelSpec& model_;
   ModelSpec part_;
   RankPlace place_;
-  RankLayout layout_;
+  SplitLayout layout_;
 };
 
 }  // namespace
@@ -136,7 +160,7 @@ RankShare token_share(std::int64_t tokens, RankPlace place) {
   return {first, std::min(each, tokens - first)};
 }
 
-std::string why_not_split(const ModelSpec& m, int ranks, const RankLayout& layout) {
+std::string why_not_split(const ModelSpec& m, int ranks, const SplitLayout& layout) {
   const auto uneven = [&](std::int64_t count, const char* what) {
     return text(count) + ' ' + what + " cannot be split over " + text(ranks) + " ranks";
   };
@@ -156,7 +180,7 @@ std::string why_not_split(const ModelSpec& m, int ranks, const RankLayout& layou
   return "";
 }
 
-std::string ranks_that_split(const ModelSpec& model, int most, const RankLayout& layout) {
+std::string ranks_that_split(const ModelSpec& model, int most, const SplitLayout& layout) {
   std::vector<int> fit;
   for (int ranks = 1; ranks <= most; ++ranks) {
     if (why_not_split(model, ranks, layout).empty()) fit.push_back(ranks);
@@ -169,7 +193,7 @@ std::string ranks_that_split(const ModelSpec& model, int most, const RankLayout&
   return words;
 }
 
-ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& layout) {
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const SplitLayout& layout) {
   const std::string reason = why_not_split(model, place.size, layout);
   if (!reason.empty()) {
     throw ConfigError(Problem{
@@ -186,7 +210,7 @@ ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& l
 ModelWeights rank_weights(const ModelSpec& model,
                           const ModelWeights& weights,
                           RankPlace place,
-                          const RankLayout& layout) {
+                          const SplitLayout& layout) {
   if (place.size == 1) return weights;
   const RankCut cut(model, place, layout);
   ModelWeights part{cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)};
@@ -218,27 +242,23 @@ Bytes stored_bytes(const ModelWeights& weights) {
   return Bytes{static_cast<std::int64_t>(bytes + floats * sizeof(float))};
 }
 
-std::vector<ModelWeights> split_weights(const ModelSpec& model,
-                                        ModelWeights weights,
-                                        int ranks,
-                                        const RankLayout& layout) {
-  std::vector<ModelWeights> parts;
+SplitWeights::SplitWeights(const ModelSpec& model, ModelWeights whole, int ranks, const SplitLayout& layout) {
   if (ranks == 1) {
-    parts.push_back(std::move(weights));
-    return parts;
+    parts_.push_back(std::move(whole));
+    return;
   }
+  whole_ = std::move(whole);
   std::vector<RankCut> cuts;
   for (int rank = 0; rank < ranks; ++rank) {
     const RankCut& cut = cuts.emplace_back(model, RankPlace{rank, ranks}, layout);
-    parts.push_back(
-        {cut.vocabulary(weights.embedding), {}, weights.final_norm, cut.vocabulary(weights.head)});
+    parts_.push_back({cut.vocabulary(whole_.embedding), {}, whole_.final_norm, cut.vocabulary(whole_.head)});
   }
-  for (std::size_t index = 0; index < weights.layers.size(); ++index) {
-    for (std::size_t rank = 0; rank < parts.size(); ++rank)
-      parts[rank].layers.push_back(cuts[rank].layer(static_cast<std::int64_t>(index), weights.layers[index]));
-    weights.layers[index] = {};
+  for (std::size_t index = 0; index < whole_.layers.size(); ++index) {
+    LayerWeights& layer = whole_.layers[index];
+    for (std::size_t rank = 0; rank < parts_.size(); ++rank)
+      parts_[rank].layers.push_back(cuts[rank].layer(static_cast<std::int64_t>(index), layer));
+    cuts.front().let_go(layer);
   }
-  return parts;
 }
 
 }  // namespace servetwin

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct RankPlace {
 };
 
 // How the ranks of a group share what is not simply split.
-struct RankLayout {
+struct SplitLayout {
   bool sequence_parallel = false;  // outside the products a rank has a run of the tokens, not all of them
   bool expert_parallel = false;    // an expert is whole on one rank; needs sequence_parallel
 };
@@ -45,13 +46,13 @@ RankShare token_share(std::int64_t tokens, RankPlace place);
 inline std::int64_t largest_share(std::int64_t all, int ranks) { return ceil_div(all, ranks); }
 
 // Why a model of these shapes cannot be computed by so many ranks, with the numbers; empty: it can.
-std::string why_not_split(const ModelSpec& model, int ranks, const RankLayout& layout = {});
+std::string why_not_split(const ModelSpec& model, int ranks, const SplitLayout& layout = {});
 // Numbers of ranks up to `most` that can, as words: "1, 2 or 4".
-std::string ranks_that_split(const ModelSpec& model, int most, const RankLayout& layout = {});
+std::string ranks_that_split(const ModelSpec& model, int most, const SplitLayout& layout = {});
 
 // What one rank computes: its heads, its KV heads (kv_heads_per_rank()), its share of the feed-forward
 // widths. The vocabulary is still the whole model's; vocabulary_share() says which part the weights hold.
-ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& layout = {});
+ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const SplitLayout& layout = {});
 
 // A rank's part of the weights. Outputs of query, key, value, gate and up are split by head and by width, so
 // are inputs of the output and down projections; embedding and head by the vocabulary. Fewer KV heads than
@@ -62,16 +63,26 @@ ModelSpec rank_spec(const ModelSpec& model, RankPlace place, const RankLayout& l
 ModelWeights rank_weights(const ModelSpec& model,
                           const ModelWeights& weights,
                           RankPlace place,
-                          const RankLayout& layout = {});
+                          const SplitLayout& layout = {});
 
 // Of all tensors that a rank holds, whether or not others share the memory.
 Bytes stored_bytes(const ModelWeights& weights);
 
-// The parts of all ranks. Each layer of `weights` is let go as soon as it is split, so memory grows by one
-// layer at most.
-std::vector<ModelWeights> split_weights(const ModelSpec& model,
-                                        ModelWeights weights,
-                                        int ranks,
-                                        const RankLayout& layout = {});
+// The parts of all ranks, with what they are views of. Of what they copy, the whole tensor is let go layer by
+// layer, so memory grows by one layer at most.
+class SplitWeights {
+ public:
+  SplitWeights() = default;
+  SplitWeights(const ModelSpec& model, ModelWeights whole, int ranks, const SplitLayout& layout = {});
+  SplitWeights(SplitWeights&&) = default;
+  SplitWeights& operator=(SplitWeights&&) = default;
+
+  // By rank; valid also after this was moved.
+  std::span<const ModelWeights> parts() const { return parts_; }
+
+ private:
+  ModelWeights whole_;
+  std::vector<ModelWeights> parts_;
+};
 
 }  // namespace servetwin

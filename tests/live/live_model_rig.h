@@ -23,7 +23,7 @@ struct RigOptions {
   int threads = 1;
   DType kv_dtype = DType::kF32;
   int ranks = 1;
-  RankLayout layout{};
+  SplitLayout layout{};
 };
 
 class ModelRig {
@@ -36,8 +36,8 @@ class ModelRig {
            const RigOptions& options)
       : vocab_(spec.vocab),
         block_size_(options.block_size),
-        parts_(split_weights(spec, weights, options.ranks, options.layout)),
-        team_(spec, parts_, sizes(options, sequences.size())),
+        weights_(spec, weights, options.ranks, options.layout),
+        team_(spec, weights_.parts(), sizes(options, sequences.size())),
         sequences_(std::move(sequences)),
         computed_(sequences_.size(), 0),
         tables_(sequences_.size()) {
@@ -146,7 +146,7 @@ class ModelRig {
 
   std::int64_t vocab_;
   std::int64_t block_size_;
-  std::vector<ModelWeights> parts_;
+  SplitWeights weights_;
   RankTeam team_;
   std::vector<std::vector<TokenId>> sequences_;
   std::vector<std::int64_t> computed_;

@@ -45,8 +45,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST_CASE("all ranks do the work at once, each on its thread, the first on the caller's") {
   const ModelOracle& model = model_oracles().front();
-  const auto parts = split_weights(model.spec, model.weights, 4);
-  RankTeam team(model.spec, parts, sizes(std::chrono::seconds(60)));
+  const SplitWeights weights(model.spec, model.weights, 4);
+  RankTeam team(model.spec, weights.parts(), sizes(std::chrono::seconds(60)));
   std::vector<std::thread::id> threads(4);
   std::atomic<int> here = 0;
   team.run("meeting", [&](RankModel& rank) {
@@ -62,8 +62,8 @@ TEST_CASE("all ranks do the work at once, each on its thread, the first on the c
 
 TEST_CASE("a rank that throws ends the others at once and is named with what it did; the team stays failed") {
   const ModelOracle& model = model_oracles().front();
-  const auto parts = split_weights(model.spec, model.weights, 4);
-  RankTeam team(model.spec, parts, sizes(std::chrono::hours(1)));  // nobody waits as long
+  const SplitWeights weights(model.spec, model.weights, 4);
+  RankTeam team(model.spec, weights.parts(), sizes(std::chrono::hours(1)));  // nobody waits as long
   const std::vector<TokenId> tokens(model.tokens.begin(), model.tokens.begin() + 5);
   const StepBatch batch = batch_of(5);
   const std::string text = failure_of(team, [&](RankModel& rank) {
@@ -76,8 +76,8 @@ TEST_CASE("a rank that throws ends the others at once and is named with what it 
 
 TEST_CASE("when a rank does not come, the others end after the deadline, with the operation and its number") {
   const ModelOracle& model = model_oracles().front();
-  const auto parts = split_weights(model.spec, model.weights, 2);
-  RankTeam team(model.spec, parts, sizes(std::chrono::milliseconds(50)));
+  const SplitWeights weights(model.spec, model.weights, 2);
+  RankTeam team(model.spec, weights.parts(), sizes(std::chrono::milliseconds(50)));
   const std::vector<TokenId> tokens(model.tokens.begin(), model.tokens.begin() + 5);
   const StepBatch batch = batch_of(5);
   const std::string text = failure_of(team, [&](RankModel& rank) {
@@ -91,8 +91,8 @@ TEST_CASE("when a rank does not come, the others end after the deadline, with th
 
 TEST_CASE("ranks that call different things are told so") {
   const ModelOracle& model = model_oracles().front();
-  const auto parts = split_weights(model.spec, model.weights, 2);
-  RankTeam team(model.spec, parts, sizes(std::chrono::hours(1)));
+  const SplitWeights weights(model.spec, model.weights, 2);
+  RankTeam team(model.spec, weights.parts(), sizes(std::chrono::hours(1)));
   const std::vector<TokenId> tokens(model.tokens.begin(), model.tokens.begin() + 5);
   const StepBatch longer = batch_of(5);
   const StepBatch shorter = batch_of(4);

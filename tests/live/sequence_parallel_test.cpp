@@ -12,12 +12,12 @@ namespace servetwin::test::sequence_parallel_test {
 namespace {
 
 constexpr double kTolerance = 1e-4;
-constexpr RankLayout kTokensShared{true, false};
-constexpr RankLayout kExpertsShared{true, true};
+constexpr SplitLayout kTokensShared{true, false};
+constexpr SplitLayout kExpertsShared{true, true};
 
 std::unique_ptr<ModelRig> rig_of(const ModelOracle& model,
                                  int ranks,
-                                 const RankLayout& layout,
+                                 const SplitLayout& layout,
                                  int threads = 1) {
   const std::vector<TokenId> other(model.tokens.rbegin(), model.tokens.rend());
   return std::make_unique<ModelRig>(model.spec, model.weights,

@@ -112,8 +112,16 @@ TEST_CASE(
           CHECK(layer.experts.down.columns == (layer.experts.down.empty() ? 0 : spec.moe.intermediate));
         }
       }
-      CHECK(split_weights(model.spec, model.weights, ranks).back().layers.back().output ==
-            parts.back().layers.back().output);
+      const SplitWeights split(model.spec, model.weights, ranks);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const ModelWeights& alone = parts[static_cast<std::size_t>(rank)];
+        const ModelWeights& of_all = split.parts()[static_cast<std::size_t>(rank)];
+        CHECK(stored_bytes(of_all) == stored_bytes(alone));
+        CHECK(of_all.embedding == alone.embedding);
+        CHECK(of_all.layers.back().query == alone.layers.back().query);
+        CHECK(of_all.layers.back().output == alone.layers.back().output);
+        CHECK(of_all.layers.back().experts.gate == alone.layers.back().experts.gate);
+      }
     }
   }
 }
@@ -194,7 +202,7 @@ TEST_CASE("shares cover everything once and differ by one; the last ranks of few
 }
 
 TEST_CASE("with expert parallelism an expert is whole on one rank, and shared experts on all") {
-  constexpr RankLayout kExpertsShared{true, true};
+  constexpr SplitLayout kExpertsShared{true, true};
   for (const ModelOracle& model : model_oracles()) {
     if (!model.spec.is_moe()) {
       CHECK(why_not_split(model.spec, 2, kExpertsShared) != "");

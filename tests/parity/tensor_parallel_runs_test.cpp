@@ -156,7 +156,7 @@ TEST_CASE(
   for (const ModelOracle* model : family_oracles()) {
     CAPTURE(model->name);
     const TinyCheckpoint folder("family_layout", model->config, model->spec, model->weights);
-    const RankLayout layout{true, model->spec.is_moe()};
+    const SplitLayout layout{true, model->spec.is_moe()};
     Collector alone;
     LiveRun("alone", family_text(folder.path(), 1, "num_blocks: 200, max_num_seqs: 1"), alone.options());
     Collector crowd;
@@ -179,7 +179,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a rank that fails ends the run, and its replica, number and step are named") {
+TEST_CASE("a rank that fails ends the run, is named, and the journal replays until then") {
   LiveWorldOptions options;
   options.deadline = std::chrono::hours(1);  // nobody waits as long
   options.on_rank_step = [](std::size_t replica, int rank, StepId step) {
@@ -191,8 +191,17 @@ TEST_CASE("a rank that fails ends the run, and its replica, number and step are 
   } catch (const ExecutionError& error) {
     text = error.what();
   }
-  std::filesystem::remove_all("live_run_failing");
   CHECK(text == "replica 1: rank 2 of 4 failed in step 3: gone");
+  const Scenario scenario =
+      parse_scenario(scenario_text(4, "preset: vllm-v1-async", "  replicas: 2\n"), "failing");
+  JournalReplay replay(scenario, "live_run_failing/journal.jsonl.zst");
+  DecisionRecord record;
+  while (replay.decisions().next(record)) continue;
+  REQUIRE(replay.reader().footer().has_value());
+  CHECK_FALSE(replay.reader().footer()->complete);
+  CHECK(replay.cluster().decisions_digest() == replay.reader().footer()->decisions);
+  CHECK(replay.cluster().timeline_digest() == replay.reader().footer()->timeline);
+  std::filesystem::remove_all("live_run_failing");
 }
 
 TEST_CASE("what ranks cannot split is refused by name") {

@@ -6,7 +6,7 @@
 
 namespace servetwin {
 
-class RankLayoutOptions {
+class SplitLayoutOptions {
  public:
   void declare(Arguments& arguments) {
     arguments.flag("--sequence-parallel", sequence_,
@@ -14,9 +14,9 @@ class RankLayoutOptions {
     arguments.flag("--expert-parallel", expert_,
                    "Each expert is whole on one rank; its tokens go there. Brings --sequence-parallel.");
   }
-  RankLayout layout() const { return {sequence_ || expert_, expert_}; }
+  SplitLayout layout() const { return {sequence_ || expert_, expert_}; }
 
-  friend bool operator==(const RankLayoutOptions&, const RankLayoutOptions&) = default;
+  friend bool operator==(const SplitLayoutOptions&, const SplitLayoutOptions&) = default;
 
  private:
   bool sequence_ = false;
