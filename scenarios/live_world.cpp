@@ -8,6 +8,7 @@
 #include "engine/base/unit_text.h"
 #include "engine/live/live_backend.h"
 #include "engine/models/computable.h"
+#include "scenarios/config_tree.h"
 #include "scenarios/model_source.h"
 #include "scenarios/rank_share.h"
 
@@ -74,7 +75,7 @@ class LiveCheck {
  private:
   void add(const char* path, std::string message, std::string remedy) {
     problems_.push_back(
-        {kNotLive, SourcePlace{scenario_.source, 0, 0}, path, std::move(message), std::move(remedy)});
+        {kNotLive, nearest_place(scenario_.resolved, path), path, std::move(message), std::move(remedy)});
   }
 
   int ranks() const { return static_cast<int>(scenario_.spec().layout.tp); }
@@ -104,7 +105,8 @@ LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
     : scenario_(scenario), options_(std::move(options)) {
   check_live(scenario, options_.layout);
   if (!options_.kv_cache && !scenario.kv_groups.retention.empty()) {
-    throw ConfigError(Problem{kNotLive, SourcePlace{scenario.source, 0, 0}, "spec.engine.sliding_window",
+    constexpr const char* kPath = "spec.engine.sliding_window";
+    throw ConfigError(Problem{kNotLive, nearest_place(scenario.resolved, kPath), kPath,
                               "without a KV cache each step computes whole sequences, and windows give parts "
                               "of them back",
                               "write keep_all"});

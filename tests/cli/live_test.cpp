@@ -133,6 +133,8 @@ TEST_CASE("what cannot run live is refused by name, all of it at once") {
   CHECK(contains(outcome.err, "spec.model"));
   CHECK(contains(outcome.err, "spec.layout.tp: one rank has nobody to share tokens or experts with"));
   CHECK(contains(outcome.err, "a live cache does not hold mxfp4"));
+  CHECK(contains(outcome.err, "--set engine.kv_dtype=mxfp4: spec.engine.kv_dtype"));
+  CHECK(contains(ground.run("$S live quickstart").err, "quickstart.yaml:16:3: spec.model"));
   CHECK(ground.run("$S live tiny-live --threads many").code == 2);
   CHECK(ground.run("$S live tiny-live --temperature -1").code == 2);
 }
