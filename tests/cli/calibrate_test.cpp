@@ -193,6 +193,9 @@ TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
   CHECK(quickstart.code == 2);
   CHECK(contains(quickstart.err, "[CFG401]"));
   CHECK_FALSE(ground.has("q.yaml.rows.csv"));
+  const Outcome ranks = ground.run("$S calibrate tiny-live --set layout.tp=2 --budget 1s --out q.yaml");
+  CHECK(ranks.code == 2);
+  CHECK(contains(ranks.err, "a profile is of one rank, and there are 2"));
 }
 
 }  // namespace
