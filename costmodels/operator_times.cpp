@@ -52,6 +52,14 @@ bool is_native(const DeviceSpec& device, DType weights) {
   return weights == DType::kNvfp4 && device.peak.fp4.has_value();
 }
 
+// Products of experts against the 16-bit peak. Where a device multiplies 4-bit blocks, those of mxfp4 meet
+// activations in 8 bits.
+double expert_rate(const DeviceSpec& device, DType weights) {
+  const bool mixed = weights == DType::kMxfp4 && device.peak.fp4 && device.peak.fp8;
+  if (mixed) return device.peak.fp8->value / device.peak.bf16.value;
+  return is_native(device, weights) ? peak_for(device, weights)->value / device.peak.bf16.value : 1;
+}
+
 const OperatorFit* product_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
   const char* part = choice.fp8_scales == Fp8Scales::kBlock ? "fp8_block" : "fp8";
   return profile.find(std::string("gemm_") + part, part);
@@ -188,6 +196,7 @@ OperatorTimes::OperatorTimes(const OperatorProfile& profile,
   byte_ns_ = 1e9 / device.memory_bandwidth.value;
   flop_ns_ = 1e9 / device.peak.bf16.value;
   own_flop_ns_ = native_ ? 1e9 / peak_for(device, choice.weights)->value : flop_ns_;
+  expert_rate_ = expert_rate(device, choice.weights);
   if (from.link > 0 && to.link > 0) link_time_ = from.link / to.link;
 }
 
@@ -258,6 +267,7 @@ double OperatorTimes::experts(double tokens, const ExpertLayers& layers) const {
   dims[kExpertCount] = layers.experts;
   dims[kExpertRanks] = layers.ranks;
   dims[kExpertBits] = expert_bits_;
+  dims[kExpertRate] = expert_rate_;
   dims[kExpertRouting] = static_cast<double>(choice_.routing);
   // A token alone reads its own experts; more tokens read more.
   const double least = std::max(1.0, layers.top_k / layers.ranks) * 3 * layers.hidden * layers.width;
