@@ -56,6 +56,7 @@ CostContext cost_context(const Scenario& scenario) {
   context.pp = static_cast<int>(scenario.spec().layout.pp);
   const EngineConfig& engine = scenario.spec().engine.config;
   context.limits = {engine.max_num_batched_tokens.value, engine.max_num_seqs, scenario.max_model_len().value};
+  context.sink = scenario.spec().engine.streaming.sink.value;
   if (scenario.engine_set) context.engine = &*scenario.engine_set;
   if (scenario.operators) context.operators = &*scenario.operators;
   context.dtype = scenario.spec().engine.dtype;
@@ -222,6 +223,10 @@ RunParts assemble(const Scenario& scenario) {
   if (!problems.empty()) throw ConfigError(std::move(problems));
 
   parts.cluster.replicas.assign(static_cast<std::size_t>(spec.replicas), engine_config(scenario));
+  // Members of the decode pool are summed up, never cut one by one.
+  const Tokens window{parts.cost->window()};
+  for (EngineConfig& engine : parts.cluster.replicas) engine.priced_window = window;
+  if (window.value > 0) use_plain_loop(parts);
   parts.make_rules = [rules = spec.engine.rules, parameters = spec.engine.rule_parameters, context] {
     return make_rules(rules, parameters, context);
   };
