@@ -68,6 +68,10 @@ StepPrice price_of(const Scenario& scenario, const StepPlan& plan) {
           duration_from_ns(parts.sim.swap_block_ns * static_cast<double>(blocks))};
 }
 
+std::int64_t all_pairs(const StepShape& shape) {
+  return shape.prefill_q_context + (shape.prefill_q_squared + shape.prefill_tokens) / 2;
+}
+
 // The first lines, and how many there are more.
 void print_lines(const std::vector<std::string>& lines, Terminal& terminal) {
   for (std::size_t i = 0; i < lines.size() && i < kLinesShown; ++i) terminal.out("  " + lines[i] + '\n');
@@ -124,6 +128,14 @@ void print_step(const StepWatch& watch, const Scenario& scenario, Terminal& term
                     plan.shape.swap_out_blocks, plan.shape.swap_in_blocks, to_milliseconds(price.swap),
                     to_milliseconds(price.swap + price.cost.total)));
   }
+  if (plan.shape.window > 0) {
+    terminal.out(
+        fmt::format("layers with a window of {} tokens see {} of {} keys of decode rows, {} of {} pairs of "
+                    "prefill rows\n",
+                    plan.shape.window, format_grouped(plan.shape.window_context),
+                    format_grouped(plan.shape.decode_context), format_grouped(plan.shape.window_pairs),
+                    format_grouped(all_pairs(plan.shape))));
+  }
   terminal.out("\nbatch:\n");
   print_lines(batch_lines(plan, scenario.spec().engine.rules), terminal);
   terminal.out(fmt::format("\nleft out: {} of {} running, {} waiting\n",
@@ -152,6 +164,15 @@ Json cost_json(const StepPrice& price) {
           {"operations", std::move(operations)}};
 }
 
+Json window_json(const StepShape& shape) {
+  if (shape.window == 0) return nullptr;
+  return {{"tokens", shape.window},
+          {"decode_keys", shape.window_context},
+          {"decode_keys_of", shape.decode_context},
+          {"prefill_pairs", shape.window_pairs},
+          {"prefill_pairs_of", all_pairs(shape)}};
+}
+
 Json batch_json(const StepPlan& plan) {
   Json batch = Json::array();
   for (const StepRow& row : plan.rows) {
@@ -174,6 +195,7 @@ Json step_json(const StepWatch& watch, const Scenario& scenario, const std::opti
   out["ended_s"] = watch.end() == kTimeNever ? Json(nullptr) : Json(to_seconds(watch.end()));
   out["tokens"] = plan.shape.tokens;
   out["cost"] = cost_json(price_of(scenario, plan));
+  out["window"] = window_json(plan.shape);
   out["batch"] = batch_json(plan);
   out["preempted"] = Json::array();
   for (const PlanEntry& entry : plan.entries) {

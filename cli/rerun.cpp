@@ -25,7 +25,7 @@ class JournalRerun final : public Rerun {
         scenario_(parse_scenario(reader.header().scenario, reader.name())),
         rule_inputs_(rule_inputs(scenario_)),
         cluster_(
-            config_of(scenario_, plain),
+            config_of(scenario_, rule_inputs_, plain),
             [this] {
               return make_rules(spec().engine.rules, spec().engine.rule_parameters, rule_inputs_.context);
             },
@@ -48,9 +48,10 @@ class JournalRerun final : public Rerun {
   }
 
  private:
-  static ClusterConfig config_of(const Scenario& scenario, bool plain) {
+  static ClusterConfig config_of(const Scenario& scenario, const RuleInputs& inputs, bool plain) {
     EngineConfig engine = engine_config(scenario);
     engine.plain_loop = plain;
+    if (inputs.cost != nullptr) engine.priced_window = Tokens{inputs.cost->window()};
     ClusterConfig config;
     config.replicas.assign(static_cast<std::size_t>(scenario.spec().replicas), engine);
     return config;

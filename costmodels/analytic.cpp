@@ -26,7 +26,7 @@ class Analytic final : public CostModel {
     const ModelSpec& model = *context.model;
     describe_ = "analytic: " + model.name + " on " + context.device->name + ", tp " +
                 std::to_string(context.tp) + ", weights " + name_of(context.dtype.value_or(model.dtype)) +
-                ", KV " + name_of(context.kv_dtype.value_or(DType::kBF16)) +
+                ", KV " + name_of(context.kv_dtype.value_or(DType::kBF16)) + window_text(pricer_.windows()) +
                 "; engine: " + params_text(params) + "; kernels: " + params_text(context.device->efficiency);
     profile_hash_ = profile_hash_of(describe_ + shape_text(model) + params_text(*context.device));
   }
@@ -51,10 +51,11 @@ class Analytic final : public CostModel {
   }
 
   std::optional<ContextLine> decode_line(const StepShape& shape) const override {
-    if (!shape.pure_decode()) return std::nullopt;
+    if (!shape.pure_decode() || window() > 0) return std::nullopt;
     return ContextLine{pricer_.base_ns(shape), pricer_.decode_key_ns(), pricer_.host_ns(shape)};
   }
 
+  std::int64_t window() const override { return pricer_.windows().window; }
   Evidence evidence() const override { return Evidence::kAnalytic; }
   std::uint64_t profile_hash() const override { return profile_hash_; }
   std::string describe() const override { return describe_; }

@@ -21,6 +21,7 @@ class CostEstimator final : public StepTimeEstimator {
     return model_.step_time(input);
   }
 
+  std::int64_t window() const override { return model_.window(); }
   std::uint64_t profile_hash() const override { return model_.profile_hash(); }
 
  private:

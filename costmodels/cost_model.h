@@ -108,6 +108,7 @@ struct CostContext {
   int tp = 1;
   int pp = 1;
   StepLimits limits;
+  std::int64_t sink = 0;          // first tokens of a sequence that layers with a window see besides
   std::optional<DType> dtype;     // of the weights; none: as the model is published
   std::optional<DType> kv_dtype;  // none: 16 bits, as the activations
   std::string folder;  // where relative file names in parameters start; empty: the working directory
@@ -127,6 +128,8 @@ class CostModel {
   virtual StepCost step(const StepInput& input) const = 0;
   // Whether step() and step_time() read prefill_rows. The shape's sums are all that others are given.
   virtual bool needs_rows() const { return false; }
+  // The window whose sums shapes must have, in tokens; 0: it does not look at them.
+  virtual std::int64_t window() const { return 0; }
   // Whether times belong to certain steps, so that a shape alone has none.
   virtual bool keyed_by_step() const { return false; }
   // Present when the time of a pure-decode step with these sequence counts depends on decode_context alone.

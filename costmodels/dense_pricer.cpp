@@ -53,9 +53,6 @@ void check_model(const ModelSpec& model, std::vector<Problem>& problems) {
   };
   if (model.is_moe()) refuse(text(model.moe.num_experts) + " experts a layer (MoE)");
   if (model.is_mla()) refuse("latent attention (MLA)");
-  if (model.sliding_window && *model.sliding_window < model.max_position) {
-    refuse("a sliding window of " + text(*model.sliding_window) + " tokens");
-  }
 }
 
 }  // namespace
@@ -92,7 +89,7 @@ std::vector<Problem> pricing_problems(const CostContext& context) {
 }
 
 DensePricer::DensePricer(const CostContext& context, const EngineOverhead& overhead)
-    : overhead_(overhead), efficiency_(context.device->efficiency) {
+    : overhead_(overhead), efficiency_(context.device->efficiency), windows_(layer_windows(context)) {
   const ModelSpec& model = *context.model;
   const DeviceSpec& device = *context.device;
   const DType weights = context.dtype.value_or(model.dtype);
@@ -124,11 +121,12 @@ DensePricer::DensePricer(const CostContext& context, const EngineOverhead& overh
            1.0};
 
   const Work key = attention_decode_work(attention_, 0, 1);
-  decode_key_ns_ = layers_ * std::max(key.bytes * attention_byte_ns_, key.flops * attention_flop_ns_);
+  decode_key_ns_ =
+      real(windows_.whole) * std::max(key.bytes * attention_byte_ns_, key.flops * attention_flop_ns_);
 }
 
 OpCost DensePricer::decode_keys(double keys) const {
-  const Work work = layers_ * attention_decode_work(attention_, 0, keys);
+  const Work work = real(windows_.whole) * attention_decode_work(attention_, 0, keys);
   OpCost op;
   add_work(op, work, work.flops * attention_flop_ns_, work.bytes * attention_byte_ns_);
   return op;
@@ -148,8 +146,13 @@ void DensePricer::add_prefill(OpCost& op, const StepShape& shape) const {
   const std::int64_t keys = std::min(shape.prefill_q_context, shape.prefill_sequences * shape.max_context);
   const PrefillSums sums{real(shape.prefill_tokens), real(shape.prefill_q_context),
                          real(shape.prefill_q_squared), real(keys)};
-  const Work work = layers_ * attention_prefill_work(attention_, sums);
+  const Work work = real(windows_.whole) * attention_prefill_work(attention_, sums);
   add_work(op, work, work.flops * attention_flop_ns_, work.bytes * attention_byte_ns_);
+  if (windows_.windowed == 0) return;
+  const std::int64_t seen = std::min(keys, shape.prefill_sequences * windows_.window);
+  const Work band = real(windows_.windowed) * attention_pairs_work(attention_, real(shape.prefill_tokens),
+                                                                   real(shape.window_pairs), real(seen));
+  add_work(op, band, band.flops * attention_flop_ns_, band.bytes * attention_byte_ns_);
 }
 
 void DensePricer::add_elementwise(OpCost& op, double tokens) const {
@@ -201,6 +204,7 @@ double DensePricer::host_ns(const StepShape& shape) const {
 }
 
 std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) const {
+  check_window(windows_, shape);
   std::array<OpCost, kNumOpClasses> ops{};
   const auto at = [&](OpClass op) -> OpCost& { return ops[static_cast<std::size_t>(op)]; };
   const double tokens = real(std::max(shape.tokens, shape.graph_size));
@@ -222,6 +226,10 @@ std::array<OpCost, kNumOpClasses> DensePricer::price(const StepShape& shape) con
   if (shape.decode_sequences > 0) {
     const Work rows = layers_ * attention_decode_work(attention_, real(shape.decode_sequences), 0);
     add_work(at(OpClass::kAttentionDecode), rows, 0.0, rows.bytes * attention_byte_ns_);
+    const Work seen =
+        real(windows_.windowed) * attention_decode_work(attention_, 0, real(shape.window_context));
+    add_work(at(OpClass::kAttentionDecode), seen, seen.flops * attention_flop_ns_,
+             seen.bytes * attention_byte_ns_);
   }
   add_collectives(at(OpClass::kCollective), tokens, sampled);
   add_sampling(at(OpClass::kSampling), sampled);

@@ -8,6 +8,7 @@
 
 #include "costmodels/cost_model.h"
 #include "costmodels/device_spec.h"
+#include "costmodels/layer_windows.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
 #include "engine/models/spec.h"
@@ -56,15 +57,16 @@ class DensePricer {
  public:
   DensePricer(const CostContext& context, const EngineOverhead& overhead);
 
-  // All operations of the step, but for the keys that decode rows read.
+  // All operations of the step, but for the keys that decode rows read in layers that see all of them.
   std::array<OpCost, kNumOpClasses> price(const StepShape& shape) const;
   // Sum of the above.
   double base_ns(const StepShape& shape) const;
   // The host's part of that sum.
   double host_ns(const StepShape& shape) const;
-  // What one key read by a decode row adds: to the time, and as work.
+  // What one key read by a decode row adds in those: to the time, and as work.
   double decode_key_ns() const { return decode_key_ns_; }
   OpCost decode_keys(double keys) const;
+  const LayerWindows& windows() const { return windows_; }
 
  private:
   static constexpr std::size_t kNumLayerGemms = 4;
@@ -103,6 +105,7 @@ class DensePricer {
   double elementwise_byte_ns_ = 0;
   double link_byte_ns_ = 0;
   double decode_key_ns_ = 0;
+  LayerWindows windows_;
 };
 
 }  // namespace servetwin

@@ -24,6 +24,10 @@ std::optional<FlopsPerSecond> peak_for(const DeviceSpec& device, DType weights) 
   }
 }
 
+Bytes reported_memory(const DeviceSpec& device) {
+  return device.reported_memory.value_or(Bytes{device.memory.value / 100 * 99});
+}
+
 DeviceSpec device_from(const ConfigNode& node) { return read_params<DeviceSpec>(node); }
 
 }  // namespace servetwin

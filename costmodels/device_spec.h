@@ -64,6 +64,7 @@ struct KernelEfficiency {
 struct DeviceSpec {
   std::string name;  // kebab-case, as the file is called
   Bytes memory;
+  std::optional<Bytes> reported_memory;
   BytesPerSecond memory_bandwidth;
   DevicePeaks peak;
   BytesPerSecond node_link;
@@ -80,6 +81,9 @@ struct DeviceSpec {
   void fields(Visitor& v) {
     v("name", name, "The device's id.", kRequired);
     v("memory", memory, "Device memory, nominal.", kRequired, kPositive);
+    v("reported_memory", reported_memory,
+      "What the driver tells programs, of which engines take their fraction; none: 99 % of the nominal.",
+      kPositive);
     v("memory_bandwidth", memory_bandwidth, "Nominal.", kRequired, kPositive, kBytesOnly);
     v("peak", peak, "Dense peak rates by number format.", kRequired);
     v("node_link", node_link, "To the other devices of the node, each direction.", kRequired, kPositive);
@@ -95,6 +99,9 @@ struct DeviceSpec {
     v("source", source, "Where the figures come from.", kRequired);
   }
 };
+
+// What programs are told of its memory.
+Bytes reported_memory(const DeviceSpec& device);
 
 // The peak for matrix products with such weights: formats that only compress weights (int4, GGUF, mxfp4)
 // compute in bf16. None when the device has no units for the format.

@@ -5,6 +5,7 @@
 
 #include "engine/base/params.h"
 #include "engine/base/time.h"
+#include "engine/base/units.h"
 
 namespace servetwin {
 
@@ -54,10 +55,24 @@ struct EngineFrontEnd {
   }
 };
 
+// What the engine takes of a device besides weights and a step's activations, for the memory model.
+struct EngineMemory {
+  double sampler_logit_bytes = 18;
+  Bytes runtime{std::int64_t{300} << 20};
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("sampler_logit_bytes", sampler_logit_bytes,
+      "Held at once for each row's vocabulary entry while rows are sampled.", Range{0.0, 1000.0});
+    v("runtime", runtime, "Kernels and what else no tensor is, where the fraction counts it.");
+  }
+};
+
 struct EngineSet {
   std::string name;  // as the file is called
   EngineTimes times;
   EngineFrontEnd front_end;
+  EngineMemory memory;
   std::string source;
 
   template <class Visitor>
@@ -65,6 +80,7 @@ struct EngineSet {
     v("name", name, "The set's id.", kRequired);
     v("times", times, "What the engine adds to a step.", kRequired);
     v("front_end", front_end, "What it adds to a request, for front_end of a scenario.");
+    v("memory", memory, "What it takes of a device's memory.");
     v("source", source, "What the figures were fitted to.", kRequired);
   }
 };

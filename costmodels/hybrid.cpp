@@ -10,6 +10,8 @@
 namespace servetwin {
 namespace {
 
+enum class Sampler : std::uint8_t { kFiltered, kGreedy };
+
 class Hybrid final : public CostModel {
  public:
   struct Params {
@@ -18,6 +20,7 @@ class Hybrid final : public CostModel {
     ExpertRouting routing = ExpertRouting::kSkewed;
     std::int64_t attention_dp = 1;
     std::int64_t ep = 1;
+    Sampler sampler = Sampler::kFiltered;
 
     template <class Visitor>
     void fields(Visitor& v) {
@@ -32,15 +35,19 @@ class Hybrid final : public CostModel {
         AtLeast{1});
       v("ep", ep, "Ranks that divide whole experts among them; the rest of tp divides each expert.",
         AtLeast{1});
+      v("sampler", sampler, "What clients ask for: top-p or top-k, or neither.",
+        Choices<Sampler>{{"filtered", Sampler::kFiltered}, {"greedy", Sampler::kGreedy}});
     }
   };
 
   Hybrid(const Params& params, const CostContext& context)
-      : choice_(choice_of(params, context)), pricer_(made(params, context)) {
+      : choice_(choice_of(params, context)),
+        pricer_(made(params, context)),
+        windows_(layer_windows(context)) {
     const ModelSpec& model = *context.model;
     describe_ = "hybrid: " + model.name + " on " + context.device->name + ", tp " +
                 std::to_string(context.tp) + ", weights " + name_of(choice_.weights) + ", KV " +
-                name_of(choice_.kv) + "; " + params_text(params) +
+                name_of(choice_.kv) + window_text(windows_) + "; " + params_text(params) +
                 "; engine: " + params_text(*context.engine) + "; kernels of " + context.operators->device +
                 ": " + context.operators->source;
     if (context.operators->device != context.device->name) describe_ += ", scaled by the limits of both";
@@ -60,7 +67,7 @@ class Hybrid final : public CostModel {
     StepCost cost{pricer_.price(shape), step_time(input)};
     if (shape.decode_sequences == 0) return cost;
     OpCost& decode = cost.ops[static_cast<std::size_t>(OpClass::kAttentionDecode)];
-    const Work work = pricer_.decode_work(real(shape.decode_sequences), real(shape.decode_context));
+    const Work work = pricer_.decode_work(shape);
     decode.ns += pricer_.decode_keys(shape).slope * real(shape.decode_context);
     decode.flops = work.flops;
     decode.bytes = work.bytes;
@@ -69,12 +76,13 @@ class Hybrid final : public CostModel {
   }
 
   std::optional<ContextLine> decode_line(const StepShape& shape) const override {
-    if (!shape.pure_decode()) return std::nullopt;
+    if (!shape.pure_decode() || windows_.windowed > 0) return std::nullopt;
     const DecodeLine keys = pricer_.decode_keys(shape);
     return ContextLine{pricer_.base_ns(shape), keys.slope, pricer_.overlapped_ns(shape), keys.from,
                        keys.until};
   }
 
+  std::int64_t window() const override { return windows_.window; }
   // Gaps between kernels and host times were fitted elsewhere.
   Evidence evidence() const override { return Evidence::kExtrapolated; }
   std::uint64_t profile_hash() const override { return profile_hash_; }
@@ -94,8 +102,9 @@ class Hybrid final : public CostModel {
     const RankLayout layout{context.tp, static_cast<int>(params.attention_dp), static_cast<int>(params.ep)};
     std::vector<Problem> problems = problems_of(layout, context);
     if (!problems.empty()) throw ConfigError(std::move(problems));
-    StepPricerParts parts{context.model,  context.device, layout,
-                          context.limits, choice_,        context.engine->times};
+    StepPricerParts parts{context.model, context.device,       layout, context.limits, layer_windows(context),
+                          choice_,       context.engine->times};
+    parts.greedy = params.sampler == Sampler::kGreedy;
     return StepPricer(parts, OperatorTimes(*context.operators, *context.device, *context.model, choice_));
   }
 
@@ -118,9 +127,6 @@ class Hybrid final : public CostModel {
       const std::string path = one.about == "tp" ? "spec.layout.tp" : "spec.cost." + one.about;
       add(path.c_str(), one.message, "choose a number that divides it");
     }
-    if (context.model->sliding_window && *context.model->sliding_window < context.limits.context)
-      add("spec.model", context.model->name + " has a sliding window, which is not priced",
-          "use a shorter max_model_len, or cost.model linear");
     for (Problem& one : operator_problems(*context.operators, *context.device, *context.model, choice_))
       problems.push_back(std::move(one));
     return problems;
@@ -128,6 +134,7 @@ class Hybrid final : public CostModel {
 
   OperatorChoice choice_;
   StepPricer pricer_;
+  LayerWindows windows_;
   std::string describe_;
   std::uint64_t profile_hash_ = 0;
 };

@@ -14,8 +14,8 @@ void add_attention(const ModelSpec& m, double ranks, std::vector<LayerProduct>& 
   const double hidden = real(m.hidden);
   const double queries = real(m.heads) / ranks * real(m.head_dim);
   const double keys = std::max(1.0, real(m.kv_heads) / ranks) * real(m.head_dim);
-  products.push_back({queries + 2.0 * keys, hidden, layers, true, true});
-  products.push_back({hidden, queries, layers, true, true});
+  products.push_back({queries + 2.0 * keys, hidden, layers, !m.quantised_experts, true});
+  products.push_back({hidden, queries, layers, !m.quantised_experts, true});
 }
 
 // The absorbed form: keys' and values' up-projections move to queries and outputs, where they cost the same

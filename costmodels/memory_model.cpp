@@ -2,6 +2,7 @@
 // counts.
 #include "costmodels/memory_model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -11,10 +12,7 @@
 namespace servetwin {
 namespace {
 
-constexpr Bytes kContext{std::int64_t{768} << 20};
-constexpr Bytes kCollectiveBuffers{std::int64_t{256} << 20};
-constexpr std::int64_t kLogitBytes =
-    28;  // f32 logits and probabilities, a sorted copy, 64-bit indices, scratch
+constexpr Bytes kContext{std::int64_t{512} << 20};
 
 // Exact for fractions of up to six decimals, which a product of doubles is not.
 Bytes share_of(Bytes whole, double fraction) {
@@ -24,21 +22,37 @@ Bytes share_of(Bytes whole, double fraction) {
   return Bytes{whole.value / kMillion * millionths + rest};
 }
 
-Bytes activation_estimate(const MemoryRequest& request) {
+// In 16 bits: residual and hidden state, gate and up together, their product; each chosen expert has its own.
+Bytes layers_peak(const MemoryRequest& request) {
   const ModelSpec& m = *request.model;
-  const std::int64_t active =
-      m.is_moe() ? m.moe.intermediate * (m.moe.top_k + m.moe.shared_experts) : m.intermediate;
-  const std::int64_t per_token = 2 * (4 * m.hidden + 3 * ceil_div(active, request.tp));
-  return Bytes{request.max_batched_tokens.value * per_token + request.max_sequences * m.vocab * kLogitBytes} +
-         (request.tp > 1 ? kCollectiveBuffers : Bytes{0});
+  std::int64_t inside = 3 * ceil_div(m.intermediate, request.tp);
+  if (m.is_moe()) {
+    const std::int64_t width = ceil_div(m.moe.intermediate, request.tp);
+    const std::int64_t routed = m.moe.top_k * (std::max(2 * width, m.hidden) + width);
+    inside = std::max(m.moe.first_dense_layers > 0 ? inside : 0, routed + 3 * width * m.moe.shared_experts);
+  }
+  return Bytes{request.max_batched_tokens.value * 2 * (2 * m.hidden + inside)};
+}
+
+// The hidden states of all tokens are still there while the rows are sampled.
+Bytes sampling_peak(const MemoryRequest& request) {
+  const ModelSpec& m = *request.model;
+  const auto logit = static_cast<std::int64_t>(request.engine.sampler_logit_bytes + 0.5);
+  return Bytes{request.max_batched_tokens.value * 2 * m.hidden + request.max_sequences * m.vocab * logit};
 }
 
 std::string activation_how(const MemoryRequest& request) {
-  std::string how = "estimated: " + format_grouped(request.max_batched_tokens.value) +
-                    " tokens * 2 * (4 hidden + 3 intermediate/tp) + " +
-                    format_grouped(request.max_sequences) + " rows * vocab * " + std::to_string(kLogitBytes);
-  if (request.tp > 1) how += " + 256 MiB for collectives";
-  return how;
+  const std::string tokens =
+      "estimated: " + format_grouped(request.max_batched_tokens.value) + " tokens * 2 ";
+  if (layers_peak(request) > sampling_peak(request)) return tokens + "bytes of a layer's states";
+  return tokens + "hidden + " + format_grouped(request.max_sequences) + " rows * vocab * " +
+         format_number(request.engine.sampler_logit_bytes) + ", sampled together";
+}
+
+// Cosine and sine of each position.
+Bytes rotary_table(const ModelSpec& m) {
+  const std::int64_t width = m.is_mla() ? m.mla.qk_rope_head_dim : m.head_dim;
+  return Bytes{m.max_position * width * 2};
 }
 
 class Account {
@@ -48,13 +62,14 @@ class Account {
   void fill() {
     const MemoryOptions& options = request_.options;
     const std::string ranks = request_.tp > 1 ? ", one of " + std::to_string(request_.tp) + " ranks" : "";
-    add("device", request_.device_memory, "as the device states");
+    add("device", request_.device_memory, "as the driver reports it");
     const Bytes weights = use(
         "weights", options.weights, weight_bytes(*request_.model, request_.dtype, request_.tp),
         format_grouped(parameter_count(*request_.model)) + " parameters, " + name_of(request_.dtype) + ranks);
     const Bytes others =
-        use("activations", options.activations, activation_estimate(request_), activation_how(request_)) +
-        use("context", options.context, kContext, "assumed: driver and CUDA context") +
+        use("activations", options.activations, std::max(layers_peak(request_), sampling_peak(request_)),
+            activation_how(request_)) +
+        rotary() + use("context", options.context, context(), context_how()) +
         use("graphs", options.graphs, Bytes{0}, "assumed: captured in what the fraction leaves free");
     memory_.cache = cache(weights, others);
     add("kv_cache", memory_.cache, cache_how());
@@ -63,6 +78,21 @@ class Account {
   }
 
  private:
+  // Part of the weights where those are stated.
+  Bytes rotary() {
+    if (request_.options.weights) return Bytes{0};
+    const Bytes bytes = rotary_table(*request_.model);
+    add("rotary", bytes, format_grouped(request_.model->max_position) + " positions, 16 bits");
+    return bytes;
+  }
+
+  // An engine that counts what it adds itself began to count behind driver and context.
+  bool counts_itself() const { return request_.options.of == FractionOf::kTotal; }
+  Bytes context() const { return counts_itself() ? request_.engine.runtime : kContext; }
+  const char* context_how() const {
+    return counts_itself() ? "the engine's: kernels and runtime" : "assumed: driver and CUDA context";
+  }
+
   Bytes use(const char* name, const std::optional<Bytes>& stated, Bytes estimate, const std::string& how) {
     const Bytes bytes = stated.value_or(estimate);
     add(name, bytes, stated ? "as stated" : how);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "costmodels/engine_set.h"
 #include "engine/base/dtype.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
@@ -38,14 +39,14 @@ struct MemoryOptions {
           {"total", FractionOf::kTotal}, {"free", FractionOf::kFree}, {"static", FractionOf::kStatic}});
     v("weights", weights, "Per device; none: from the model's shapes.");
     v("activations", activations, "Peak of a step, collectives included; none: estimated.");
-    v("context", context, "What driver and CUDA context keep; none: 768 MiB.");
+    v("context", context, "What driver and runtime keep; none: the engine's for total, else 512 MiB.");
     v("graphs", graphs, "CUDA graphs that count against the fraction; none: 0, they use what it leaves.");
   }
 };
 
 struct MemoryRequest {
   const ModelSpec* model = nullptr;
-  Bytes device_memory{};
+  Bytes device_memory{};  // as the driver reports it
   int tp = 1;
   DType dtype = DType::kBF16;     // weights
   DType kv_dtype = DType::kBF16;  // cache
@@ -55,6 +56,7 @@ struct MemoryRequest {
   std::optional<Bytes> token_in_block;
   Tokens max_batched_tokens{};  // a step's peak, for the activation estimate
   std::int64_t max_sequences = 0;
+  EngineMemory engine;
   MemoryOptions options;
 };
 

@@ -52,6 +52,17 @@ bool is_native(const DeviceSpec& device, DType weights) {
   return weights == DType::kNvfp4 && device.peak.fp4.has_value();
 }
 
+// Where a device multiplies blocks of 4 bits, mxfp4 meets activations in 8 bits and is not expanded first.
+bool multiplies_mxfp4(const DeviceSpec& device, DType weights) {
+  return weights == DType::kMxfp4 && device.peak.fp4 && device.peak.fp8;
+}
+
+// Products of experts against the 16-bit peak.
+double expert_rate(const DeviceSpec& device, DType weights) {
+  if (multiplies_mxfp4(device, weights)) return device.peak.fp8->value / device.peak.bf16.value;
+  return is_native(device, weights) ? peak_for(device, weights)->value / device.peak.bf16.value : 1;
+}
+
 const OperatorFit* product_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
   const char* part = choice.fp8_scales == Fp8Scales::kBlock ? "fp8_block" : "fp8";
   return profile.find(std::string("gemm_") + part, part);
@@ -80,11 +91,14 @@ const OperatorFit* latent_fit(const OperatorProfile& profile, const char* formul
   return fit != nullptr ? fit : profile.find(formula, "bf16");
 }
 
-const OperatorFit* expert_fit(const OperatorProfile& profile, const OperatorChoice& choice) {
+const OperatorFit* expert_fit(const OperatorProfile& profile,
+                              const DeviceSpec& device,
+                              const OperatorChoice& choice) {
   if (is_16_bit(choice.weights)) return profile.find("experts", "bf16");
   // With a scale a channel the tables hold a kernel that is four to five times slower than the one with
   // scales of blocks; engines that serve such models do not show its times.
-  if (choice.weights == DType::kF8E4M3 || choice.weights == DType::kNvfp4) {
+  const bool in_blocks = choice.weights == DType::kNvfp4 || multiplies_mxfp4(device, choice.weights);
+  if (choice.weights == DType::kF8E4M3 || in_blocks) {
     const OperatorFit* fit = profile.find("experts", "fp8_block");
     return fit != nullptr ? fit : profile.find("experts", "bf16");
   }
@@ -115,7 +129,7 @@ Fits fits_of(const OperatorProfile& profile,
     fits.decode = attention_fit(profile, "decode", choice.kv, model.head_dim);
     fits.prefill = attention_fit(profile, "prefill", choice.kv, model.head_dim);
   }
-  if (model.is_moe()) fits.experts = expert_fit(profile, choice);
+  if (model.is_moe()) fits.experts = expert_fit(profile, device, choice);
   return fits;
 }
 
@@ -188,6 +202,7 @@ OperatorTimes::OperatorTimes(const OperatorProfile& profile,
   byte_ns_ = 1e9 / device.memory_bandwidth.value;
   flop_ns_ = 1e9 / device.peak.bf16.value;
   own_flop_ns_ = native_ ? 1e9 / peak_for(device, choice.weights)->value : flop_ns_;
+  expert_rate_ = expert_rate(device, choice.weights);
   if (from.link > 0 && to.link > 0) link_time_ = from.link / to.link;
 }
 
@@ -258,6 +273,7 @@ double OperatorTimes::experts(double tokens, const ExpertLayers& layers) const {
   dims[kExpertCount] = layers.experts;
   dims[kExpertRanks] = layers.ranks;
   dims[kExpertBits] = expert_bits_;
+  dims[kExpertRate] = expert_rate_;
   dims[kExpertRouting] = static_cast<double>(choice_.routing);
   // A token alone reads its own experts; more tokens read more.
   const double least = std::max(1.0, layers.top_k / layers.ranks) * 3 * layers.hidden * layers.width;

@@ -73,6 +73,7 @@ class OperatorTimes {
   std::optional<FittedOperator> prefill_;
   std::optional<FittedOperator> experts_;
   double expert_bits_ = 16;
+  double expert_rate_ = 1;  // of their products, against 16 bits
   std::string device_;
   std::vector<CollectiveTimes> collectives_;
 };

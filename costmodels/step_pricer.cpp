@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t kDefaultTokens = 8192;
 constexpr std::int64_t kDefaultRows = 1024;
+// Of a row's vocabulary entry: a copy in 32 bits and the search for the largest; assumed.
+constexpr double kGreedyLogitNs = 0.01;
 
 }  // namespace
 
@@ -27,7 +29,8 @@ StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operat
       collective_evidence_(operators.collective_evidence(parts.layout.tp)),
       products_(layer_products(*parts.model, parts.layout)),
       head_(head_product(*parts.model, parts.layout)),
-      experts_(expert_layers(*parts.model, parts.layout)) {
+      experts_(expert_layers(*parts.model, parts.layout)),
+      windows_(parts.windows) {
   const ModelSpec& model = *parts.model;
   const int ranks = layout_.tp / layout_.attention_dp;
   weight_bytes_ = bits_per_element(parts.choice.weights) / 8;
@@ -38,6 +41,7 @@ StepPricer::StepPricer(const StepPricerParts& parts, const OperatorTimes& operat
                 real(model.head_dim),      bits_per_element(parts.choice.kv) / 8,
                 kActivationBytes,          0};
   latent_ = model.mla;
+  if (parts.greedy) engine_.sampling_logit_ns = std::min(engine_.sampling_logit_ns, kGreedyLogitNs);
   balance_ = parts.device->memory_bandwidth.value / parts.device->peak.bf16.value;
   make_curves(parts, operators);
 }
@@ -75,8 +79,13 @@ void StepPricer::make_curves(const StepPricerParts& parts, const OperatorTimes& 
   gather_ = TokenCurve(
       rows, [&](double r) { return operators.all_gather(r * vocab_ * kActivationBytes, layout_.tp); });
   const std::int64_t context = parts.limits.context > 0 ? parts.limits.context : model.max_position;
-  decode_ = DecodeSurface(rows, context,
-                          [&](double r, double c) { return layers_ * operators.decode(attention_, r, c); });
+  const auto decode_of = [&](std::int64_t layers, std::int64_t longest) {
+    const double count = real(layers);
+    return DecodeSurface(
+        rows, longest, [&, count](double r, double c) { return count * operators.decode(attention_, r, c); });
+  };
+  decode_ = decode_of(windows_.whole, context);
+  if (windows_.windowed > 0) windowed_decode_ = decode_of(windows_.windowed, windows_.window);
 }
 
 double StepPricer::host_ns(const StepShape& shape) const {
@@ -98,31 +107,59 @@ double StepPricer::prefill_ns(const StepShape& shape) const {
   const double tokens = real(shape.prefill_tokens);
   const double each = real(shape.prefill_q_squared) / tokens;
   const double cached = real(shape.prefill_q_context) / tokens;
-  return layers_ * operators_.prefill(attention_, tokens / each, each, cached);
+  const double whole = real(windows_.whole) * operators_.prefill(attention_, tokens / each, each, cached);
+  return windows_.windowed > 0 ? whole + windowed_prefill_ns(shape) : whole;
+}
+
+// A band is as many rows as it takes of a window's length each, behind so many cached tokens that all pairs
+// come out. Where no row reaches the window, these are the rows themselves.
+double StepPricer::windowed_prefill_ns(const StepShape& shape) const {
+  const double tokens = real(shape.prefill_tokens);
+  const double each = std::min(real(shape.prefill_q_squared) / tokens, real(windows_.window));
+  const double cached = std::max(0.0, real(shape.window_pairs) / tokens - 0.5 * (each + 1));
+  return real(windows_.windowed) * operators_.prefill(attention_, tokens / each, each, cached);
+}
+
+// With prompts in the step the call is theirs.
+double StepPricer::windowed_decode_ns(const StepShape& shape) const {
+  if (windows_.windowed == 0) return 0;
+  const double keys = real(shape.window_context);
+  const double call = shape.prefill_sequences > 0 ? windowed_decode_.line(1, 1).at(1) : 0;
+  return std::max(0.0, windowed_decode_.line(shape.decode_sequences, keys).at(keys) - call);
 }
 
 // All heads of a row read one latent vector a token: scores over latent and rotary part, values over the
 // latent.
-Work StepPricer::decode_work(double rows, double keys) const {
-  if (latent_.kv_lora_rank == 0) return layers_ * attention_decode_work(attention_, rows, keys);
+Work StepPricer::layer_decode_work(double rows, double keys) const {
+  if (latent_.kv_lora_rank == 0) return attention_decode_work(attention_, rows, keys);
   const double latent = real(latent_.kv_lora_rank);
   const double key = latent + real(latent_.qk_rope_head_dim);
-  return layers_ * Work{2.0 * attention_.heads * (key + latent) * keys, key * attention_.kv_bytes * keys};
+  return {2.0 * attention_.heads * (key + latent) * keys, key * attention_.kv_bytes * keys};
+}
+
+Work StepPricer::decode_work(const StepShape& shape) const {
+  const double rows = real(shape.decode_sequences);
+  return real(windows_.whole) * layer_decode_work(rows, real(shape.decode_context)) +
+         real(windows_.windowed) * layer_decode_work(rows, real(shape.window_context));
+}
+
+Work StepPricer::layer_prefill_work(const StepShape& shape, double pairs, double keys) const {
+  const double tokens = real(shape.prefill_tokens);
+  if (latent_.kv_lora_rank > 0) {
+    const double key = real(latent_.qk_nope_head_dim + latent_.qk_rope_head_dim);
+    const double value = real(latent_.v_head_dim);
+    return {2.0 * attention_.heads * (key + value) * pairs, 2.0 * tokens * attention_.heads * (key + value)};
+  }
+  return attention_pairs_work(attention_, tokens, pairs, keys);
 }
 
 Work StepPricer::prefill_work(const StepShape& shape) const {
-  if (latent_.kv_lora_rank > 0) {
-    const double pairs =
-        real(shape.prefill_q_context) + 0.5 * real(shape.prefill_q_squared + shape.prefill_tokens);
-    const double key = real(latent_.qk_nope_head_dim + latent_.qk_rope_head_dim);
-    const double value = real(latent_.v_head_dim);
-    return layers_ * Work{2.0 * attention_.heads * (key + value) * pairs,
-                          2.0 * real(shape.prefill_tokens) * attention_.heads * (key + value)};
-  }
+  const double pairs =
+      real(shape.prefill_q_context) + 0.5 * real(shape.prefill_q_squared + shape.prefill_tokens);
   const std::int64_t keys = std::min(shape.prefill_q_context, shape.prefill_sequences * shape.max_context);
-  const PrefillSums sums{real(shape.prefill_tokens), real(shape.prefill_q_context),
-                         real(shape.prefill_q_squared), real(keys)};
-  return layers_ * attention_prefill_work(attention_, sums);
+  const std::int64_t seen = std::min(keys, shape.prefill_sequences * windows_.window);
+  return real(windows_.whole) * layer_prefill_work(shape, pairs, real(keys)) +
+         real(windows_.windowed) * layer_prefill_work(shape, real(shape.window_pairs), real(seen));
 }
 
 Work StepPricer::product_work(double tokens) const {
@@ -158,6 +195,9 @@ std::array<OpCost, kNumOpClasses> StepPricer::price(const StepShape& shape) cons
                      ? Bound::kOverhead
                      : (cost.flops * balance_ > cost.bytes ? Bound::kCompute : Bound::kMemory);
   };
+  check_window(windows_, shape);
+  // No kernel was measured with a window: its time is that of fewer keys.
+  const Evidence attention = windows_.windowed > 0 ? Evidence::kExtrapolated : evidence_;
   const std::int64_t padded = std::max(shape.tokens, shape.graph_size);
   const double tokens = real(padded);
   const double gemm = gemm_.at(padded);
@@ -179,12 +219,13 @@ std::array<OpCost, kNumOpClasses> StepPricer::price(const StepShape& shape) cons
         collective_evidence_);
   }
   if (shape.prefill_sequences > 0)
-    set(OpClass::kAttentionPrefill, prefill_ns(shape), prefill_work(shape), evidence_);
+    set(OpClass::kAttentionPrefill, prefill_ns(shape), prefill_work(shape), attention);
   if (shape.decode_sequences > 0) {
     DecodeLine line = decode_keys(shape);
     // In one call with prompts decode rows pay for their keys, not for the call.
     const double call = shape.prefill_sequences > 0 ? decode_.line(1, 1).at(1) : 0;
-    set(OpClass::kAttentionDecode, std::max(line.base - call, -line.slope * line.from), {}, evidence_);
+    set(OpClass::kAttentionDecode,
+        std::max(line.base - call, -line.slope * line.from) + windowed_decode_ns(shape), {}, attention);
   }
   const double host = host_ns(shape);
   set(OpClass::kHost, engine_.overlap * host, {}, Evidence::kExtrapolated);

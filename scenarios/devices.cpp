@@ -58,7 +58,8 @@ MemoryRequest memory_request(const Scenario& scenario) {
   const EngineSpec& engine = scenario.spec().engine;
   MemoryRequest request;
   request.model = &scenario.model;
-  request.device_memory = scenario.device.memory;
+  request.device_memory = reported_memory(scenario.device);
+  if (scenario.engine_set) request.engine = scenario.engine_set->memory;
   request.tp = static_cast<int>(scenario.spec().layout.tp);
   request.dtype = engine.dtype.value_or(scenario.model.dtype);
   request.kv_dtype = engine.kv_format().dtype;

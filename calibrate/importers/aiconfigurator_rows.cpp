@@ -144,6 +144,7 @@ void experts(std::size_t row, Columns& c, OperatorSamples& out) {
   const auto bits = kBits.find(format_of(c.text(row, "dtype")));
   if (bits == kBits.end()) return;
   dims[kExpertBits] = bits->second;
+  dims[kExpertRate] = bits->second == 8 ? 2 : 1;
   dims[kExpertRouting] = routing == "balanced" ? 0 : (routing == "power_law_1.01" ? 1 : 2);
   out.operators.push_back({"experts", expert_part(c.text(row, "dtype"), c.text(row, "kernel")),
                            c.group(row, {"hidden", "inter", "topk", "experts", "moe_tp", "moe_ep"}), dims,

@@ -10,10 +10,11 @@ enum ExpertDim : std::size_t {
   kExpertHidden,
   kExpertWidth,  // of an expert on this rank
   kExpertTopK,
-  kExpertCount,   // of the model
-  kExpertRanks,   // that divide the experts among them
-  kExpertBits,    // a byte's part times 8: bits of a weight
-  kExpertRouting  // 0 even; 1 and 2: power laws of exponent 1.01 and 1.2
+  kExpertCount,    // of the model
+  kExpertRanks,    // that divide the experts among them
+  kExpertBits,     // a byte's part times 8: bits of a weight
+  kExpertRouting,  // 0 even; 1 and 2: power laws of exponent 1.01 and 1.2
+  kExpertRate      // products a second in the kernel's number format against 16 bits: 2 of 8 bits
 };
 
 }  // namespace servetwin

@@ -107,7 +107,7 @@ class Experts final : public OperatorFormula {
     const double weights_mb = load.active * 3 * hidden * width * d[kExpertBits] / 8 / 1e6;
     const double memory = (weights_mb / p[kMemory] + tiles * p[kTileUs] / device.sms) * penalty;
     const double flops = (load.pairs + load.active * p[kExpertRows]) * 6 * hidden * width;
-    const double rate = device.flops * p[kCompute] * (d[kExpertBits] == 8 ? 2 : 1);
+    const double rate = device.flops * p[kCompute] * d[kExpertRate];
     const double compute = flops / rate * penalty;
     const double moved = (pairs * (p[kPairHidden] * hidden + p[kPairWidth] * width) +
                           load.pairs * (p[kRankHidden] * hidden + p[kRankWidth] * width)) /

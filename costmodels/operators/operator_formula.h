@@ -35,7 +35,7 @@ struct FormulaNumber {
 };
 
 // The dimensions of a call; each formula says what its own are.
-using Dims = std::array<double, 8>;
+using Dims = std::array<double, 9>;
 
 class OperatorFormula {
  public:

@@ -80,6 +80,7 @@ ModelSpec spec_of(const Row& row) {
                row.count("shared_experts"), row.count("first_dense_layers")};
   model.mla = {row.count("kv_lora_rank"), row.count("q_lora_rank"), row.count("qk_rope_head_dim"),
                row.count("qk_nope_head_dim"), row.count("v_head_dim")};
+  complete_family(model);
   const std::string problem = problem_of(model);
   if (!problem.empty()) row.fail(kCodeInconsistent, model.name, problem);
   return model;

@@ -1,11 +1,11 @@
 // The fields of config.json that decide shapes, under the several names that model families use for them.
 #include "engine/models/config_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -14,6 +14,7 @@
 #include "engine/base/det_math.h"
 #include "engine/base/error.h"
 #include "engine/base/params.h"
+#include "engine/models/config_reader.h"
 
 namespace servetwin {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 64;
-constexpr std::int64_t kMaxCount = 1'000'000'000;
-constexpr double kMaxNumber = 1e12;
 constexpr std::uintmax_t kMaxConfigBytes = 16U << 20U;
 
 [[noreturn]] void fail(const std::string& file,
@@ -54,99 +53,16 @@ void check_depth(const std::string& text, const std::string& file) {
   }
 }
 
-class Reader {
- public:
-  Reader(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
-
-  // The first of `names` that is there and not null.
-  const Json* find(std::initializer_list<const char*> names) const {
-    for (const char* name : names) {
-      const auto found = object_.find(name);
-      if (found != object_.end() && !found->is_null()) return &*found;
-    }
-    return nullptr;
-  }
-
-  std::int64_t count(std::initializer_list<const char*> names, std::int64_t absent) const {
-    const Json* value = find(names);
-    return value == nullptr ? absent : checked(*value, *names.begin());
-  }
-
-  std::int64_t required(std::initializer_list<const char*> names) const {
-    const Json* value = find(names);
-    if (value == nullptr) {
-      fail(file_, kCodeMissing, "is missing", "a Hugging Face config.json has it", *names.begin());
-    }
-    return checked(*value, *names.begin());
-  }
-
-  double number(std::initializer_list<const char*> names, double absent) const {
-    const Json* value = find(names);
-    if (value == nullptr) return absent;
-    const double number = value->is_number() ? value->get<double>() : 0.0;
-    const bool in_range = number > 0 && number <= kMaxNumber;
-    if (!in_range)
-      fail(file_, kCodeOutOfRange, "is " + value->dump(), "a number above 0, at most 1e12", *names.begin());
-    return number;
-  }
-
-  bool flag(const char* name, bool absent) const {
-    const Json* value = find({name});
-    if (value == nullptr) return absent;
-    if (!value->is_boolean())
-      fail(file_, kCodeWrongType, "is " + value->dump() + ", not true or false", "", name);
-    return value->get<bool>();
-  }
-
-  std::string text(std::initializer_list<const char*> names) const {
-    const Json* value = find(names);
-    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-  }
-
-  // Empty when absent.
-  const Json& list(const char* name) const {
-    static const Json kNone = Json::array();
-    const Json* value = find({name});
-    if (value == nullptr) return kNone;
-    if (!value->is_array()) fail(file_, kCodeWrongType, "is " + value->dump() + ", no list", "", name);
-    return *value;
-  }
-
-  std::vector<double> positive_numbers(const char* name) const {
-    std::vector<double> numbers;
-    for (const Json& value : list(name)) {
-      const double number = value.is_number() ? value.get<double>() : 0.0;
-      const bool in_range = number > 0 && number <= kMaxNumber;
-      if (!in_range)
-        fail(file_, kCodeOutOfRange, "has " + value.dump(), "numbers above 0, at most 1e12", name);
-      numbers.push_back(number);
-    }
-    return numbers;
-  }
-
-  const std::string& file() const { return file_; }
-
- private:
-  std::int64_t checked(const Json& value, const char* name) const {
-    if (!value.is_number_integer())
-      fail(file_, kCodeWrongType, "is " + value.dump() + ", not a whole number", "", name);
-    const std::int64_t number = value.get<std::int64_t>();
-    const bool in_range = number >= 0 && number <= kMaxCount;
-    if (!in_range)
-      fail(file_, kCodeOutOfRange, "is " + value.dump(), "a count from 0 to 1,000,000,000", name);
-    return number;
-  }
-
-  const Json& object_;
-  std::string file_;
-};
+using Reader = ConfigReader;
 
 bool is_family(const ModelSpec& model, const char* beginning) { return model.arch.rfind(beginning, 0) == 0; }
 
 void read_attention(const Reader& in, ModelSpec& model) {
   model.heads = in.required({"num_attention_heads"});
   model.kv_heads = in.count({"num_key_value_heads"}, model.heads);
-  model.head_dim = in.count({"head_dim"}, is_family(model, "Gemma3") ? 256 : 0);
+  model.head_dim = in.count({"head_dim"}, is_family(model, "Gemma3")   ? 256
+                                          : is_family(model, "GptOss") ? 64
+                                                                       : 0);
   if (model.head_dim == 0 && model.heads > 0) {
     if (model.hidden % model.heads != 0) {
       fail(in.file(), kCodeInconsistent,
@@ -167,7 +83,7 @@ void read_attention(const Reader& in, ModelSpec& model) {
 void read_experts(const Reader& in, ModelSpec& model) {
   model.moe.num_experts = in.count({"num_experts", "n_routed_experts", "num_local_experts"}, 0);
   if (!model.is_moe()) return;
-  model.moe.top_k = in.required({"num_experts_per_tok", "top_k_experts"});
+  model.moe.top_k = in.required({"num_experts_per_tok", "top_k_experts", "experts_per_token"});
   model.moe.intermediate = in.count({"moe_intermediate_size"}, model.intermediate);
   model.moe.shared_experts = in.count({"n_shared_experts"}, 0);
   model.moe.first_dense_layers = in.count({"first_k_dense_replace"}, 0);
@@ -220,9 +136,21 @@ std::vector<bool> full_layers(const Reader& in, const ModelSpec& model) {
   return full;
 }
 
+bool sees_all(const ModelSpec& model) {
+  return !model.full_attention.empty() &&
+         std::all_of(model.full_attention.begin(), model.full_attention.end(),
+                     [](bool full) { return full; });
+}
+
 void read_window(const Reader& in, ModelSpec& model) {
-  const std::int64_t window = in.count({"sliding_window"}, 0);
+  const bool is_gpt_oss = is_family(model, "GptOss");
+  const std::int64_t window = in.count({"sliding_window"}, is_gpt_oss && !in.has("sliding_window") ? 128 : 0);
   const bool is_used = in.flag("use_sliding_window", !is_family(model, "Qwen"));
+  if (is_gpt_oss) model.full_attention = full_layers(in, model);
+  if (is_gpt_oss && window == 0 && !sees_all(model)) {
+    fail(in.file(), kCodeInconsistent, "is null or 0, and layers are of sliding_attention",
+         "state a window, or layer_types of full_attention", "sliding_window");
+  }
   if (window == 0 || !is_used) return;
   model.sliding_window = window;
   model.full_attention = full_layers(in, model);
@@ -266,6 +194,17 @@ void read_details(const Reader& in, ModelSpec& model) {
     fail(in.file(), kCodeUnknownName, "is " + dtype, nearest_name(dtype, dtype_names()), "torch_dtype");
   }
   model.dtype = *known;
+}
+
+// Figures of gpt-oss that its configuration class supplies where a file leaves them out.
+void read_gpt_oss(const Reader& in, ModelSpec& model) {
+  complete_family(model);
+  model.qkv_bias = model.output_bias = in.flag("attention_bias", true);
+  const Json* quantised = in.find({"quantization_config"});
+  if (quantised != nullptr && quantised->is_object() &&
+      Reader(*quantised, in.file()).text({"quant_method"}) == "mxfp4") {
+    model.dtype = DType::kMxfp4;
+  }
 }
 
 RopeType rope_type(const std::string& name) {
@@ -312,10 +251,15 @@ void read_yarn_weights(const Reader& part, ModelSpec& model) {
   model.attention_scale = magnitude * magnitude / std::sqrt(width);
 }
 
+// Where a file has no scaling at all.
+Json gpt_oss_rope() {
+  return {{"rope_type", "yarn"}, {"factor", 32.0}, {"original_max_position_embeddings", 4096}};
+}
+
 void read_rope(const Reader& in, ModelSpec& model) {
   RopeSpec& rope = model.rope;
-  rope.theta = in.number({"rope_theta"}, rope.theta);
-  const Json none = Json::object();
+  rope.theta = in.number({"rope_theta"}, is_family(model, "GptOss") ? 150'000 : rope.theta);
+  const Json none = is_family(model, "GptOss") ? gpt_oss_rope() : Json::object();
   const Json* scaling = in.find({"rope_scaling", "rope_parameters"});
   if (scaling == nullptr) scaling = &none;
   if (!scaling->is_object()) fail(in.file(), kCodeWrongType, "is no object", "", "rope_scaling");
@@ -361,6 +305,7 @@ ModelSpec spec_from(const Json& root, const std::string& file) {
   read_attention(in, model);
   read_experts(in, model);
   read_details(in, model);
+  if (is_family(model, "GptOss")) read_gpt_oss(in, model);
   model.norm_epsilon = in.number({"rms_norm_eps"}, model.norm_epsilon);
   read_rope(in, model);
   const std::string problem = problem_of(model);

@@ -9,18 +9,21 @@ namespace {
 
 // One layer's or a whole model's parameters.
 struct Counts {
-  std::int64_t split = 0;       // matrices divided among ranks
+  std::int64_t split = 0;       // matrices divided among ranks, but for routed experts
+  std::int64_t experts = 0;     // the same of routed experts
   std::int64_t kv = 0;          // key and value projections: divided, but never below one head
   std::int64_t replicated = 0;  // matrices each rank holds whole
   std::int64_t plain = 0;       // vectors and routers: whole on each rank, never quantised
 
-  std::int64_t total() const { return split + kv + replicated + plain; }
+  std::int64_t total() const { return split + experts + kv + replicated + plain; }
 };
 
 void add_attention(const ModelSpec& m, Counts& counts) {
   counts.split += 2 * m.hidden * m.heads * m.head_dim;
   counts.kv += 2 * m.hidden * m.kv_heads * m.head_dim;
   if (m.qkv_bias) counts.plain += (m.heads + 2 * m.kv_heads) * m.head_dim;
+  if (m.output_bias) counts.plain += m.hidden;
+  if (m.attention_sinks) counts.plain += m.heads;
   if (m.qk_norm) counts.plain += 2 * m.head_dim;
 }
 
@@ -49,12 +52,14 @@ Counts layer_counts(const ModelSpec& m) {
     add_attention(m, one);
   }
   one.plain += (m.sandwich_norms ? 4 : 2) * m.hidden;
-  Counts all{one.split * m.layers, one.kv * m.layers, one.replicated * m.layers, one.plain * m.layers};
+  Counts all{one.split * m.layers, 0, one.kv * m.layers, one.replicated * m.layers, one.plain * m.layers};
   const std::int64_t dense = m.is_moe() ? m.moe.first_dense_layers : m.layers;
   const std::int64_t sparse = m.layers - dense;
   all.split += 3 * m.hidden * m.intermediate * dense;
-  all.split += 3 * m.hidden * m.moe.intermediate * (m.moe.num_experts + m.moe.shared_experts) * sparse;
-  all.plain += (m.hidden + (m.moe.sigmoid ? 1 : 0)) * m.moe.num_experts * sparse;
+  all.split += 3 * m.hidden * m.moe.intermediate * m.moe.shared_experts * sparse;
+  all.experts += 3 * m.hidden * m.moe.intermediate * m.moe.num_experts * sparse;
+  const std::int64_t biases = m.moe.biased ? 1 + 2 * m.moe.intermediate + m.hidden : 0;
+  all.plain += (m.hidden + (m.moe.sigmoid ? 1 : 0) + biases) * m.moe.num_experts * sparse;
   return all;
 }
 
@@ -63,6 +68,16 @@ std::int64_t embedding_count(const ModelSpec& m) { return m.vocab * m.hidden * (
 bool divides(std::int64_t divisor, std::int64_t value) { return value % divisor == 0; }
 
 }  // namespace
+
+// gpt-oss: windows in every other layer from the first on, a learned logit a head, biases everywhere.
+void complete_family(ModelSpec& m) {
+  if (m.arch != "GptOssForCausalLM") return;
+  m.qkv_bias = m.output_bias = m.attention_sinks = true;
+  m.moe.biased = true;
+  m.quantised_experts = true;
+  if (!m.full_attention.empty()) return;
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) m.full_attention.push_back(layer % 2 == 1);
+}
 
 LayerSpec layer_spec(const ModelSpec& m, std::int64_t layer) {
   const auto index = static_cast<std::size_t>(layer);
@@ -121,7 +136,9 @@ Bytes weight_bytes(const ModelSpec& m, DType dtype, int tp) {
   const std::int64_t kv = counts.kv / m.kv_heads * kv_heads_per_rank(m, tp);
   const std::int64_t matrices = ceil_div(counts.split, tp) + kv + counts.replicated;
   const std::int64_t rest = counts.plain + m.hidden + ceil_div(embedding_count(m), tp);
-  return bytes_of(dtype, matrices) + bytes_of(unquantised, rest);
+  const std::int64_t experts = ceil_div(counts.experts, tp);
+  if (m.quantised_experts) return bytes_of(dtype, experts) + bytes_of(unquantised, matrices + rest);
+  return bytes_of(dtype, matrices + experts) + bytes_of(unquantised, rest);
 }
 
 Bytes kv_bytes_per_token(const ModelSpec& m, DType kv_dtype, int tp) {
@@ -133,7 +150,7 @@ Bytes kv_bytes_per_token(const ModelSpec& m, DType kv_dtype, int tp) {
 double generation_flops(const ModelSpec& m, std::int64_t length, bool kv_cache) {
   const Counts counts = layer_counts(m);
   const double n = static_cast<double>(length);
-  const double matrices = static_cast<double>(counts.split + counts.kv + counts.replicated);
+  const double matrices = static_cast<double>(counts.split + counts.experts + counts.kv + counts.replicated);
   const double head = static_cast<double>(m.vocab * m.hidden);
   const double pair = 4.0 * static_cast<double>(m.heads * m.head_dim * m.layers);
   // Tokens passed through the layers, and (query, key) pairs of causal attention, over all steps.

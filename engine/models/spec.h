@@ -21,6 +21,7 @@ struct MoeSpec {
   bool sigmoid = false;  // scores by sigmoid, chosen with a correction, groups by their two best; or softmax
   bool renormalised = false;  // the chosen experts' weights are divided by their sum
   double factor = 1;          // of the experts' weights
+  bool biased = false;        // router and experts add a bias
   std::int64_t groups = 1;    // experts are chosen from `top_groups` of so many equal groups
   std::int64_t top_groups = 1;
 };
@@ -71,9 +72,12 @@ struct ModelSpec {
   std::vector<bool> full_attention;            // by layer: no window there; empty: in none
   bool tied_embeddings = false;
   bool qkv_bias = false;
-  bool qk_norm = false;           // an RMS norm of head_dim on queries and keys, as in Qwen3
-  double attention_scale = 0;     // of queries times keys; 0: 1 / √head_dim
-  double attention_soft_cap = 0;  // 0: none
+  bool output_bias = false;        // of attention
+  bool attention_sinks = false;    // a learned logit a head takes part in each softmax and stands for no key
+  bool quantised_experts = false;  // below 16 bits only routed experts are; all else keeps 16
+  bool qk_norm = false;            // an RMS norm of head_dim on queries and keys, as in Qwen3
+  double attention_scale = 0;      // of queries times keys; 0: 1 / √head_dim
+  double attention_soft_cap = 0;   // 0: none
   double logit_soft_cap = 0;
   double embedding_scale = 1;
   bool sandwich_norms =
@@ -98,6 +102,9 @@ struct LayerSpec {
   bool has_experts = false;
 };
 
+// Gives a model of a family whose files leave them out the figures that all of its models share.
+void complete_family(ModelSpec& model);
+
 LayerSpec layer_spec(const ModelSpec& model, std::int64_t layer);
 
 // What is wrong with the shapes, with the numbers, or empty.
@@ -111,8 +118,8 @@ std::int64_t parameter_count(const ModelSpec& model);
 std::int64_t kv_heads_per_rank(const ModelSpec& model, int tp);
 
 // Bytes one rank holds. Norms, routers and MLA's down-projections are replicated; KV heads too when there are
-// fewer than ranks. Below 16 bits only the layers' matrices are quantised: embeddings, head, norms and
-// routers keep 16.
+// fewer than ranks. Below 16 bits only the layers' matrices are quantised, or only routed experts where the
+// model says so: embeddings, head, norms, biases and routers keep 16.
 Bytes weight_bytes(const ModelSpec& model, DType dtype, int tp = 1);
 // MLA: (kv_lora_rank + qk_rope_head_dim) elements a layer, else 2 · kv heads of the rank · head_dim.
 Bytes kv_bytes_per_token(const ModelSpec& model, DType kv_dtype, int tp = 1);

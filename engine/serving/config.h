@@ -32,6 +32,8 @@ struct EngineConfig {
   Blocks host_blocks{0};  // KV blocks in host memory, for those swapped out
   // Groups of layers with block tables of their own in the one pool; empty: one that keeps all.
   std::vector<KvRetention> kv_groups;
+  // What a query of a layer with a window sees, where its sums are asked for (StepShape); 0: nobody asks.
+  Tokens priced_window{0};
   bool prefix_caching = true;
   bool chunked_prefill = true;
   Tokens long_prefill_token_threshold{0};  // longest chunk of one request, 0: no limit

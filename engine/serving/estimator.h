@@ -14,6 +14,8 @@ class StepTimeEstimator {
  public:
   virtual ~StepTimeEstimator() = default;
   virtual Duration estimate(const StepShape& shape) const = 0;
+  // Of layers whose sums a shape must have; 0: none.
+  virtual std::int64_t window() const { return 0; }
   // Identifies profile and model; written to the journal so that a replay uses the same one.
   virtual std::uint64_t profile_hash() const = 0;
 };

@@ -33,7 +33,7 @@ void ReplicaCore::know_rules() {
     config.plain_loop = true;
   }
   CHECK_INVARIANT(!yields || rules.batch->composition() != Composition::kPrefillAlone);
-  if (yields) config.plain_loop = true;
+  if (yields || config.priced_window.value > 0) config.plain_loop = true;
 }
 
 void ReplicaCore::release_blocks(const RequestState& state) {

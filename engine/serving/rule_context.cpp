@@ -60,6 +60,8 @@ Duration prefill_time(const StepTimeEstimator& estimator, Tokens tokens, Tokens 
   shape.max_context = context.value + tokens.value;
   shape.prefill_q_context = tokens.value * context.value;
   shape.prefill_q_squared = tokens.value * tokens.value;
+  shape.window = estimator.window();
+  if (shape.window > 0) shape.window_pairs = pairs_in_window(tokens.value, context.value, shape.window);
   return estimator.estimate(shape);
 }
 

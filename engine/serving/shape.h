@@ -1,6 +1,7 @@
 // The shape of a step: the integer statistics that cost models price and calibration measures.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace servetwin {
@@ -25,10 +26,20 @@ struct StepShape {
   // Static batching computes a batch padded to its longest; the sums above hold this share of padding.
   std::int64_t padding_sequences = 0;  // rows of requests that have ended
   std::int64_t padding_tokens = 0;
+  // Where layers with a window are priced: what a query of theirs sees at most, and the sums cut by it.
+  std::int64_t window = 0;          // tokens, the query's own with them; 0: these sums are not kept
+  std::int64_t window_context = 0;  // of decode_context: sum over decode rows of min(keys, window)
+  std::int64_t window_pairs = 0;    // sum over prefill rows of (query, key) pairs in the band
 
   bool pure_decode() const { return prefill_sequences == 0 && decode_sequences > 0; }
 
   friend bool operator==(const StepShape&, const StepShape&) = default;
 };
+
+// Pairs of `tokens` queries after `context` computed tokens, each with at most `window` keys up to its own.
+constexpr std::int64_t pairs_in_window(std::int64_t tokens, std::int64_t context, std::int64_t window) {
+  const std::int64_t rising = std::clamp<std::int64_t>(window - context, 0, tokens);
+  return rising * context + rising * (rising + 1) / 2 + (tokens - rising) * window;
+}
 
 }  // namespace servetwin

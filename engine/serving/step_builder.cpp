@@ -64,6 +64,7 @@ void StepBuilder::open(Time now) {
   plan.rows.clear();
   plan.held.fill(0);
   plan.shape = StepShape{};
+  plan.shape.window = r_.config.priced_window.value;
   r_.words.clear();
   r_.plan_pooled = false;
   r_.steady = false;
@@ -260,7 +261,9 @@ void StepBuilder::decode_stretch(std::size_t& index) {
   if (r_.kv().free().value < r_.spare_blocks) return;
   const Slot* const running = r_.running.data();
   std::vector<StepRow>& rows = r_.plan.rows;
+  const std::int64_t window = shape.window;
   std::int64_t contexts = 0;
+  std::int64_t seen = 0;
   std::int64_t longest = shape.max_context;
   for (; index < end; ++index) {
     const Slot slot = running[index];
@@ -282,9 +285,11 @@ void StepBuilder::decode_stretch(std::size_t& index) {
     if (ahead) ++state.placeholders;
     rows.push_back({state.spec.id, Tokens{1}, Tokens{context}, true, slot});
     contexts += context + 1;
+    seen += std::min(context + 1, window);
     longest = std::max(longest, context + 1);
   }
   shape.decode_context += contexts;
+  shape.window_context += seen;
   shape.max_context = longest;
   const auto count = static_cast<std::int64_t>(index - begin);
   shape.tokens += count;
@@ -367,11 +372,13 @@ void StepBuilder::add_shape(
   if (decode) {
     shape.decode_sequences += sign;
     shape.decode_context += sign * (context + tokens);
+    shape.window_context += sign * std::min(context + tokens, shape.window);
   } else {
     shape.prefill_sequences += sign;
     shape.prefill_tokens += sign * tokens;
     shape.prefill_q_context += sign * tokens * context;
     shape.prefill_q_squared += sign * tokens * tokens;
+    if (shape.window > 0) shape.window_pairs += sign * pairs_in_window(tokens, context, shape.window);
   }
 }
 

@@ -33,13 +33,18 @@ struct PrefillSums {
   double keys = 0;       // Σ keys read from the cache, the chunk's own left out
 };
 
+// Of so many pairs of queries and keys, and so many keys read from the cache.
+constexpr Work attention_pairs_work(const AttentionShape& shape, double tokens, double pairs, double keys) {
+  return {4.0 * shape.heads * shape.head_dim * pairs,
+          kv_bytes_per_key(shape) * (keys + tokens) +
+              2.0 * tokens * shape.heads * shape.head_dim * shape.activation_bytes};
+}
+
 // Causal: query i of a chunk sees the context and i + 1 keys of the chunk, so q · context + q (q + 1) / 2
 // pairs.
 constexpr Work attention_prefill_work(const AttentionShape& shape, const PrefillSums& sums) {
   const double pairs = sums.q_context + 0.5 * (sums.q_squared + sums.tokens);
-  return {4.0 * shape.heads * shape.head_dim * pairs,
-          kv_bytes_per_key(shape) * (sums.keys + sums.tokens) +
-              2.0 * sums.tokens * shape.heads * shape.head_dim * shape.activation_bytes};
+  return attention_pairs_work(shape, sums.tokens, pairs, sums.keys);
 }
 
 }  // namespace servetwin

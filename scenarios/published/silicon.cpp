@@ -41,6 +41,10 @@ class Silicon final : public PublishedSet {
     const bool experts = model.find("Llama") == std::string::npos && model.find("32B") == std::string::npos;
     figure.metric = std::string("tpot_ms, ") + (experts ? "experts" : "dense");
     figure.measured = table.number(row, "tpot_ms");
+    if (is_speculative(table, row)) {
+      figure.scored = false;
+      figure.note = "ran with multi-token prediction, which is not simulated";
+    }
     try {
       figure.predicted = ms(simulate_case(silicon_case(table, row), options.set, 1).tpot.distribution().mean);
     } catch (const ConfigError& error) {

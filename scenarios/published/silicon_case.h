@@ -22,6 +22,10 @@ SiliconRanks silicon_ranks(std::int64_t tp,
                            std::int64_t moe_tp,
                            std::int64_t moe_ep);
 
+// Whether the row's benchmark ran with multi-token prediction, which its columns do not tell but its
+// changelog does: DeepSeek on TensorRT-LLM in containers, or at dates, of its configurations "trt-mtp" alone.
+bool is_speculative(const CsvTable& table, std::size_t row);
+
 // Model and engine: what is left out together.
 std::string silicon_group(const CsvTable& table, std::size_t row);
 

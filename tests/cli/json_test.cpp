@@ -116,6 +116,21 @@ TEST_CASE("explain --json gives a step, a request, a request at a step and a cod
   CHECK(json_of(ground.run("$S explain CFG301 --json"))["code"] == "CFG301");
 }
 
+TEST_CASE("explain tells what layers with a window see of a step") {
+  const Playground ground;
+  write_tiny(ground);
+  const std::string streams = "--set cost='{model: analytic}' --set 'engine.streaming={sink: 4, window: 60}'";
+  CHECK(ground.run("$S simulate tiny.yaml " + streams + " --out r").code == 0);
+  const Json first = json_of(ground.run("$S explain r step 1 --json"));
+  CHECK(first["same_run"] == true);
+  CHECK(first["window"]["tokens"] == 64);
+  CHECK(first["window"]["prefill_pairs"].get<int>() < first["window"]["prefill_pairs_of"].get<int>());
+  CHECK(contains(ground.run("$S explain r step 1").out, "layers with a window of 64 tokens see 0 of 0 keys"));
+  CHECK(ground.run("$S simulate tiny.yaml --set cost='{model: analytic}' --out whole").code == 0);
+  CHECK(json_of(ground.run("$S explain whole step 1 --json"))["window"].is_null());
+  CHECK_FALSE(contains(ground.run("$S explain whole step 1").out, "layers with a window"));
+}
+
 TEST_CASE("explain --json of a run that its config no longer makes says so in the data too") {
   const Playground ground;
   write_tiny(ground);

@@ -152,9 +152,6 @@ TEST_CASE("what cannot be priced is refused by name") {
   Rig stages;
   stages.context.pp = 2;
   CHECK(stages.problem().path == "spec.layout.pp");
-  Rig window;
-  window.model.sliding_window = 4096;
-  CHECK(window.problem().message.find("sliding window of 4096 tokens") != std::string::npos);
   Rig fp4;
   fp4.context.dtype = DType::kNvfp4;
   CHECK(fp4.problem().message == "h100-sxm states no peak for nvfp4 weights");

@@ -145,6 +145,55 @@ TEST_CASE("formats that only compress weights are read in fewer bytes and comput
   CHECK(compressed.product(4096, product) == Approx(plain.product(4096, product)).epsilon(0.1));
 }
 
+TEST_CASE(
+    "experts compute at their format's rate: whole 4-bit blocks only where the device multiplies them") {
+  Rig rig("mistralai/Mixtral-8x7B-v0.1");
+  rig.operators.fits.push_back(starting_fit("experts", "fp8_block", limits_of(rig.device)));
+  rig.operators.fits.push_back(starting_fit("experts", "mxfp4", limits_of(rig.device)));
+  rig.operators.fits.push_back(starting_fit("gemm_fp8_block", "fp8_block", limits_of(rig.device)));
+  const auto us = [&](DType weights, double tokens) {
+    OperatorChoice choice;
+    choice.weights = weights;
+    choice.fp8_scales = Fp8Scales::kBlock;
+    const OperatorTimes times(rig.operators, rig.device, rig.model, choice);
+    return times.experts(tokens, expert_layers(rig.model, {1, 1, 1})) / 1e3;
+  };
+  const double many = 65'536;
+  CHECK(us(DType::kBF16, many) / us(DType::kF8E4M3, many) == Approx(2).epsilon(0.2));
+  CHECK(us(DType::kMxfp4, many) == Approx(us(DType::kBF16, many)).epsilon(0.1));
+  const double few = us(DType::kMxfp4, 64);
+  CHECK(few < 0.5 * us(DType::kBF16, 64));
+  rig.device.peak.fp4 = FlopsPerSecond{3956e12};
+  CHECK(us(DType::kBF16, many) / us(DType::kNvfp4, many) == Approx(4).epsilon(0.4));
+  CHECK(us(DType::kMxfp4, many) == Approx(us(DType::kF8E4M3, many)).epsilon(0.1));
+}
+
+TEST_CASE("where clients ask for neither top-p nor top-k, a row is gone through once") {
+  Rig rig;
+  rig.engine.times.sampling = Duration{200'000};
+  rig.engine.times.sampling_logit_ns = 0.2;
+  const auto sampling = [&](const Entries& more) {
+    return part(cost_of(*rig.cost(more), decode_shape(64, 1000)), OpClass::kSampling).ns;
+  };
+  CHECK(sampling({}) == Approx(200'000 + 0.2 * 64 * 128'256));
+  CHECK(sampling({{"sampler", "filtered"}}) == sampling({}));
+  CHECK(sampling({{"sampler", "greedy"}}) == Approx(200'000 + 0.01 * 64 * 128'256));
+  rig.engine.times.sampling_logit_ns = 0.005;
+  CHECK(sampling({{"sampler", "greedy"}}) == sampling({}));
+}
+
+TEST_CASE("gpt-oss keeps attention in 16 bits, and windows in every other layer") {
+  Rig rig("openai/gpt-oss-120b");
+  const std::vector<LayerProduct> products = layer_products(rig.model, {1, 1, 1});
+  for (const LayerProduct& one : products) CHECK_FALSE(one.quantised);
+  rig.operators.fits.push_back(starting_fit("attention_decode_fa3", "bf16/64", limits_of(rig.device)));
+  rig.operators.fits.push_back(starting_fit("attention_prefill_fa3", "bf16/64", limits_of(rig.device)));
+  rig.operators.fits.push_back(starting_fit("experts", "mxfp4", limits_of(rig.device)));
+  const auto cost = rig.cost();
+  CHECK(cost->window() == 128);
+  CHECK(cost->describe().find("18 of 36 layers see 128 tokens") != std::string::npos);
+}
+
 TEST_CASE("no operation is faster than the device's limits") {
   Rig rig;
   for (OperatorFit& fit : rig.operators.fits) {

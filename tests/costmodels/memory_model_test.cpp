@@ -1,9 +1,6 @@
 // If this fails, the simulated KV cache has another size than a real engine's, or hides how it was found.
 #include "costmodels/memory_model.h"
 
-#include <fstream>
-
-#include "engine/base/text.h"
 #include "engine/base/unit_text.h"
 #include "engine/models/kv_format.h"
 #include "tests/costmodels/cost_test_support.h"
@@ -92,7 +89,7 @@ TEST_CASE("the derivation shows every part, and says which are assumed") {
   INFO(text);
   CHECK(text.find("8,030,261,248 parameters, bf16") != std::string::npos);
   CHECK(text.find("16,060,522,496") != std::string::npos);
-  CHECK(text.find("assumed: driver and CUDA context") != std::string::npos);
+  CHECK(text.find("the engine's: kernels and runtime") != std::string::npos);
   CHECK(text.find("estimated: 8,192 tokens") != std::string::npos);
   CHECK(text.find("the null block included") != std::string::npos);
   std::int64_t parts = 0;
@@ -134,40 +131,43 @@ TEST_CASE("ranks share weights and cache") {
   CHECK(to_text(memory).find("one of 4 ranks") != std::string::npos);
 }
 
-TEST_CASE("block counts are within 1 % of those that vLLM printed on H100") {
-  std::ifstream in(std::string(SERVETWIN_DATA_DIR) + "/vllm-h100/serving.csv");
-  if (!in) {
-    WARN("skipped: no vllm-h100 in SERVETWIN_DATA_DIR");
-    return;
-  }
-  std::string line;
-  std::getline(in, line);
-  const auto header = split_csv_line(line);
-  const auto column = [&](const char* name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+TEST_CASE("the peak is a layer's states, or all hidden states and what sampling holds at once") {
+  Case c;
+  c.request.options = MemoryOptions{};
+  c.request.engine = {50, Bytes{0}};
+  const auto activations = [&] {
+    for (const MemoryLine& line : kv_memory(c.request).derivation) {
+      if (line.name == "activations") return line.bytes.value;
+    }
+    return std::int64_t{0};
   };
-  int compared = 0;
-  std::string previous;
-  while (std::getline(in, line)) {
-    const auto cells = split_csv_line(line);
-    const std::string name = cells[column("model")];
-    if (name == previous || name.find("Llama-4") != std::string::npos) continue;
-    previous = name;
-    const auto number = [&](const char* field) { return *parse_integer(cells[column(field)]).value; };
-    const ModelSpec model = catalogue_model(name);
-    MemoryRequest request;
-    request.model = &model;
-    request.device_memory = h100().memory;
-    request.tp = static_cast<int>(number("tp"));
-    request.max_batched_tokens = Tokens{number("max_num_batched_tokens")};
-    request.max_sequences = number("max_num_seqs");
-    const KvMemory memory = kv_memory(request);
-    INFO(name << " measured " << number("kv_blocks_of_16") << "\n" << to_text(memory));
-    CHECK(static_cast<double>(memory.num_blocks.value) ==
-          Approx(static_cast<double>(number("kv_blocks_of_16"))).epsilon(0.01));
-    ++compared;
-  }
-  CHECK(compared >= 4);
+  CHECK(activations() == 8192 * 2 * 4096 + std::int64_t{256} * 128'256 * 50);
+  c.request.max_sequences = 8;
+  CHECK(activations() == 8192 * 2 * (2 * 4096 + 3 * 14'336));
+  c.request.tp = 2;
+  CHECK(activations() == 8192 * 2 * (2 * 4096 + 3 * 7'168));
+  c.model = catalogue_model("mistralai/Mixtral-8x7B-v0.1");
+  CHECK(activations() == 8192 * 2 * (2 * 4096 + 2 * 3 * 7'168));
+  c.model = catalogue_model("Qwen/Qwen3-30B-A3B");  // whose experts are narrower than their input
+  CHECK(activations() == 8192 * 2 * (2 * 2048 + 8 * (2048 + 384)));
+}
+
+TEST_CASE("tables of rotary angles and the engine's runtime count where the engine counts itself") {
+  Case c;
+  c.request.options = MemoryOptions{};
+  c.request.engine.runtime = Bytes{std::int64_t{320} << 20};
+  const auto part = [&](const std::string& name) {
+    for (const MemoryLine& line : kv_memory(c.request).derivation) {
+      if (line.name == name) return line.bytes.value;
+    }
+    return std::int64_t{-1};
+  };
+  CHECK(part("rotary") == 131'072 * 128 * 2);
+  CHECK(part("context") == std::int64_t{320} << 20);
+  c.request.options.of = FractionOf::kFree;
+  CHECK(part("context") == std::int64_t{512} << 20);
+  c.request.options.weights = Bytes{16 * kGiB};
+  CHECK(part("rotary") == -1);
 }
 
 }  // namespace

@@ -54,6 +54,38 @@ TEST_CASE("Gemma 3's layers see a window by a base of their own, but for each si
   CHECK(newer.rope.local_theta == 200);
 }
 
+TEST_CASE("gpt-oss alternates windows and whole layers, and its class supplies what a file leaves out") {
+  const std::string experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2, "head_dim": 16)";
+  const ModelSpec m = family("GptOss", experts);
+  CHECK(m.sliding_window == 128);
+  CHECK(layer_spec(m, 0).window == 128);
+  CHECK(layer_spec(m, 1).window == 0);
+  CHECK(layer_spec(m, 4).window == 128);
+  CHECK(m.qkv_bias);
+  CHECK(m.output_bias);
+  CHECK(m.attention_sinks);
+  CHECK(m.moe.biased);
+  CHECK(m.moe.intermediate == 40);
+  CHECK(m.rope.type == RopeType::kYarn);
+  CHECK(m.rope.factor == 32);
+  CHECK(m.rope.theta == 150'000);
+  CHECK(m.dtype == DType::kBF16);
+  CHECK(family("GptOss", R"(, "num_local_experts": 8, "num_experts_per_tok": 2)").head_dim == 64);
+  const ModelSpec stated = family("GptOss", experts + R"(, "sliding_window": 9, "num_hidden_layers": 2,
+      "layer_types": ["full_attention", "sliding_attention"], "attention_bias": false,
+      "quantization_config": {"quant_method": "mxfp4"}, "torch_dtype": "bfloat16")");
+  CHECK(layer_spec(stated, 0).window == 0);
+  CHECK(layer_spec(stated, 1).window == 9);
+  CHECK_FALSE(stated.output_bias);
+  CHECK(stated.dtype == DType::kMxfp4);
+  CHECK_THROWS_WITH(family("GptOss", experts + R"(, "sliding_window": null)"),
+                    Catch::Contains("sliding_attention"));
+  const ModelSpec whole = family("GptOss", experts + R"(, "sliding_window": null, "num_hidden_layers": 1,
+      "layer_types": ["full_attention"])");
+  CHECK_FALSE(whole.sliding_window.has_value());
+  CHECK(why_not_computed(m) == "architecture GptOssForCausalLM is not supported yet");
+}
+
 TEST_CASE("newer files state a rotary embedding's figures in one place") {
   const ModelSpec m = family("Phi3", R"(, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50,
       "partial_rotary_factor": 0.25, "original_max_position_embeddings": 64, "short_factor": [1, 1],

@@ -42,6 +42,29 @@ TEST_CASE("a latent-attention model counts its low-rank projections") {
   CHECK(billions == Approx(671.026).margin(0.001));
 }
 
+TEST_CASE("gpt-oss counts biases and sinks, and only its experts are in 4 bits") {
+  // As its model card has them: all, of experts and routers, of attention; and the checkpoint's size.
+  const auto billions = [](const std::string& name) {
+    return static_cast<double>(parameter_count(model(name))) / 1e9;
+  };
+  CHECK(billions("openai/gpt-oss-120b") == Approx(116.83).margin(0.005));
+  CHECK(billions("openai/gpt-oss-20b") == Approx(20.91).margin(0.005));
+  const auto gibibytes = [](const std::string& name, int tp) {
+    return static_cast<double>(weight_bytes(model(name), DType::kMxfp4, tp).value) / (1 << 30);
+  };
+  CHECK(gibibytes("openai/gpt-oss-120b", 1) == Approx(60.8).margin(0.05));
+  CHECK(gibibytes("openai/gpt-oss-20b", 1) == Approx(12.8).margin(0.05));
+  CHECK(gibibytes("openai/gpt-oss-120b", 2) == Approx(60.8 / 2).margin(0.1));
+  const ModelSpec m = model("openai/gpt-oss-120b");
+  CHECK(m.attention_sinks);
+  CHECK(m.dtype == DType::kMxfp4);
+  CHECK(layer_spec(m, 0).window == 128);
+  CHECK(layer_spec(m, 1).window == 0);
+  CHECK(layer_spec(m, 34).window == 128);
+  CHECK(layer_spec(m, 35).window == 0);
+  CHECK(kv_bytes_per_token(m, DType::kBF16) == Bytes{2 * 8 * 64 * 36 * 2});
+}
+
 TEST_CASE("KV bytes per token follow MHA, GQA and MLA") {
   CHECK(kv_bytes_per_token(model("meta-llama/Llama-2-7b-hf"), DType::kF16) == Bytes{2 * 32 * 128 * 32 * 2});
   CHECK(kv_bytes_per_token(model("meta-llama/Llama-3.1-8B"), DType::kBF16) == Bytes{131'072});

@@ -130,6 +130,57 @@ TEST_CASE("stages of a load are read as they are written") {
   CHECK_THROWS_WITH(stages_of("fast"), Catch::Contains("is not as"));
 }
 
+std::string data_folder() { return SERVETWIN_DATA_DIR; }
+
+TEST_CASE("KV pools are within 3 % of the block counts that engines printed") {
+  if (!std::filesystem::exists(data_folder() + "/vllm-h100")) {
+    WARN("skipped: no vllm-h100 in SERVETWIN_DATA_DIR");
+    return;
+  }
+  PublishedOptions options;
+  options.data = data_folder();
+  const auto set = Registry<PublishedSet>::instance().make("kv-blocks", ConfigNode{});
+  int scored = 0;
+  for (const PublishedFigure& one : set->predict(options)) {
+    INFO(one.condition << ": " << one.note);
+    REQUIRE(one.predicted.has_value());
+    if (!one.scored) continue;
+    CHECK(std::abs(one.error()) < 0.03);
+    ++scored;
+  }
+  CHECK(scored == 5);
+}
+
+TEST_CASE("a model published in one format keeps it, whatever a row's columns call it") {
+  const std::string file = "silicon_table.csv";
+  std::ofstream(file)
+      << "engine,model,hardware,precision,isl,osl,concurrency,tp,attn_dp,moe_tp,moe_ep,source\n"
+         "vllm,openai/gpt-oss-120b,h100_sxm,fp4,1024,1024,8,2,1,2,1,source_file=2026-03-25.csv\n"
+         "trtllm,openai/gpt-oss-120b,h100_sxm,fp8,1024,1024,8,2,1,2,1,source_file=x.csv\n"
+         "vllm,Qwen/Qwen3-32B,h100_sxm,fp8,1024,1024,8,2,1,1,1,source_file=x.csv\n";
+  const CsvTable table = CsvTable::read(file);
+  CHECK(silicon_case(table, 0).engine.find("dtype: mxfp4") != std::string::npos);
+  CHECK(silicon_case(table, 1).engine.find("dtype: mxfp4, kv_dtype: f8e4m3") != std::string::npos);
+  CHECK(silicon_case(table, 2).engine.find("dtype: f8e4m3") != std::string::npos);
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("runs with multi-token prediction are told by container and date") {
+  const std::string file = "speculative_table.csv";
+  std::ofstream(file) << "engine,model,engine_version,measured\n"
+                         "trtllm,deepseek-ai/DeepSeek-R1,1.2.0rc6.post3,2026-02-06T10:00:00\n"
+                         "trtllm,deepseek-ai/DeepSeek-R1,1.1.0rc2.post2,2026-01-14T10:00:00\n"
+                         "trtllm,deepseek-ai/DeepSeek-R1,1.1.0rc2.post2,2025-12-15T10:00:00\n"
+                         "trtllm,deepseek-ai/DeepSeek-R1,1.2.0rc6.post2,2026-02-03T10:00:00\n"
+                         "trtllm,deepseek-ai/DeepSeek-V3,1.1.0rc2.post2,2026-01-14T10:00:00\n"
+                         "sglang,deepseek-ai/DeepSeek-R1,0.5.9,2026-03-25T10:00:00\n";
+  const CsvTable table = CsvTable::read(file);
+  std::string all;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) all += is_speculative(table, row) ? 's' : '-';
+  CHECK(all == "ss----");
+  std::filesystem::remove(file);
+}
+
 TEST_CASE("ranks that a publication counts once for each way of splitting are counted once") {
   const auto ranks = [](std::int64_t tp, std::int64_t dp, std::int64_t moe_tp, std::int64_t ep) {
     const SiliconRanks of = silicon_ranks(tp, dp, moe_tp, ep);

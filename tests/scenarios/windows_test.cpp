@@ -143,7 +143,7 @@ TEST_CASE("a block holds one group's layers, so that the same memory makes more 
   CHECK(thirds / 3 == whole);
   // Blocks of 128 KiB; tables of 4096 tokens take 256, and 13 each for the two that have windows.
   const ModelFolder gemma(3);
-  const Bytes half{gemma.scenario({}).device.memory.value / 2};
+  const Bytes half{reported_memory(gemma.scenario({}).device).value / 2};
   const auto problem = [&](std::int64_t mebibytes) {
     const std::string weights = std::to_string(half.value - (mebibytes << 20)) + "B";
     return problem_of(gemma,
@@ -152,6 +152,71 @@ TEST_CASE("a block holds one group's layers, so that the same memory makes more 
   };
   CHECK(problem(36).empty());
   CHECK(problem(35).find("CFG202 spec.engine.max_model_len") == 0);
+}
+
+// What each row of a step sees in layers with a window, looked at one by one.
+struct SeenByRows final : Observer {
+  void on_plan(const StepPlan& plan) override {
+    if (plan.shape.tokens == 0) return;
+    CHECK(plan.shape.window == window);
+    std::int64_t context = 0;
+    std::int64_t pairs = 0;
+    for (const StepRow& row : plan.rows) {
+      std::int64_t seen = 0;
+      for (std::int64_t i = 1; i <= row.tokens.value; ++i) seen += std::min(row.context.value + i, window);
+      const bool is_prompt = row.context.value < 300;
+      (is_prompt ? pairs : context) += seen;
+      cut |= row.context.value + row.tokens.value > window;
+    }
+    REQUIRE(plan.shape.window_context == context);
+    REQUIRE(plan.shape.window_pairs == pairs);
+    ++steps;
+  }
+  explicit SeenByRows(std::int64_t tokens) : window(tokens) {}
+  std::int64_t window;
+  bool cut = false;
+  int steps = 0;
+};
+
+TEST_CASE("a step's sums are cut by the window row by row, where layers with one are priced") {
+  const std::vector<std::string> priced = {"cost={model: analytic}", "engine.prefix_caching=false",
+                                           "engine.num_blocks=400"};
+  const auto check = [&](const Scenario& scenario, std::int64_t window) {
+    SeenByRows rows(window);
+    RunOptions options;
+    options.observers = {&rows};
+    run_scenario(scenario, options);
+    CHECK(rows.steps > 600);
+    CHECK(rows.cut);
+  };
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), priced.begin(), priced.end());
+    return more;
+  };
+  for (const int every : {0, 3}) {
+    const ModelFolder model(every);
+    check(model.scenario(with({})), 64);
+    check(model.scenario(with({"engine.sliding_window=keep_all"})), 64);
+    check(model.scenario(with({"engine.preset=vllm-v1-async"})), 64);
+  }
+  check(ModelFolder::scenario_of("meta-llama/Llama-3.1-8B", with({"engine.streaming={sink: 4, window: 60}"})),
+        64);
+}
+
+TEST_CASE("where no layer's window cuts, or nobody prices it, no sums are kept") {
+  struct NoSums final : Observer {
+    void on_plan(const StepPlan& plan) override {
+      CHECK(plan.shape.window == 0);
+      CHECK(plan.shape.window_context == 0);
+    }
+  } none;
+  RunOptions options;
+  options.observers = {&none};
+  const ModelFolder model;
+  run_scenario(model.scenario({}), options);
+  run_scenario(model.scenario({"cost={model: analytic}", "engine.max_model_len=64",
+                               "workload.lengths={input: 20, output: 30}"}),
+               options);
 }
 
 TEST_CASE("scales of an 8-bit cache are those that are asked for, and a 16-bit cache has none") {

@@ -35,11 +35,14 @@ class StaticBatchBuilder final : public StepBuilder {
       shape.padding_sequences = shape.padding_tokens = batch_ - shape.sequences;
       shape.tokens = shape.sequences = shape.decode_sequences = batch_;
       shape.decode_context = batch_ * shape.max_context;
+      shape.window_context = batch_ * std::min(shape.max_context, shape.window);
     } else if (shape.new_sequences == shape.sequences) {
       const std::int64_t padded = shape.sequences * longest_.value;
       shape.padding_tokens = padded - shape.tokens;
       shape.tokens = shape.prefill_tokens = padded;
       shape.prefill_q_squared = padded * longest_.value;
+      if (shape.window > 0)
+        shape.window_pairs = shape.sequences * pairs_in_window(longest_.value, 0, shape.window);
     }
   }
 
