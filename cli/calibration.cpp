@@ -133,6 +133,13 @@ CalibrationTarget calibration_target(const std::string& name,
                                      std::vector<int> cpus) {
   CalibrationTarget target{name, overrides, load_scenario(name, overrides), {}, {}, threads, std::move(cpus)};
   check_live(target.scenario);
+  if (const std::int64_t ranks = target.scenario.spec().layout.tp; ranks != 1) {
+    throw ConfigError(Problem{"CFG401",
+                              {},
+                              "spec.layout.tp",
+                              fmt::format("a profile is of one rank, and there are {}", ranks),
+                              "use tp 1"});
+  }
   target.subject = subject_here(target.scenario, threads);
   target.space = space_of(target.scenario);
   return target;

@@ -155,6 +155,8 @@ ExitCode run_command_line(const std::vector<std::string>& words, Terminal& termi
     return ExitCode::kBadInput;
   } catch (const IoError& error) {
     tell(terminal, error.what());
+  } catch (const ExecutionError& error) {
+    tell(terminal, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     tell(terminal, error.what());
   } catch (const std::bad_alloc&) {

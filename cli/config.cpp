@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 #include "scenarios/config_tree.h"
 #include "scenarios/json_schema.h"
+#include "scenarios/rank_share.h"
 #include "scenarios/scenario.h"
 
 namespace servetwin {
@@ -49,7 +50,7 @@ class Config final : public Verb {
       text += fmt::format("{:<44} {:<32} {}\n", value.path, value.value, value.origin);
     }
     if (scenario.memory) text += to_text(*scenario.memory) + '\n';
-    return text;
+    return text + rank_share_text(scenario);
   }
 
   std::vector<std::string> words_;

@@ -4,6 +4,7 @@
 
 #include "calibrate/importers/importer.h"
 #include "calibrate/operators/profile_fit.h"
+#include "calibrate/operators/transfer_errors.h"
 #include "cli/verb.h"
 #include "engine/metrics/output_file.h"
 #include "scenarios/devices.h"
@@ -22,6 +23,8 @@ class Fit final : public Verb {
     arguments.option("--device", "DEVICE", device_, "Whose, a device of the catalogue.");
     arguments.option("--all-reduce-of", "DEVICE", all_reduce_of_,
                      "Takes the engine's own all-reduce from that device, whose links are as fast.");
+    arguments.option("--unseen-by", "PROFILE", unseen_by_,
+                     "Fits nothing: scores that device's profile, scaled to the limits of --device.");
     arguments.option("--out", "FILE", out_, "Where the profile is written; by default nowhere.");
   }
 
@@ -31,9 +34,9 @@ class Fit final : public Verb {
     const DeviceSpec device = find_device(device_);
     const auto importer = Registry<Importer>::instance().make(layout_, ConfigNode{});
     OperatorSamples samples = importer->read(folder_, device.name);
+    if (!unseen_by_.empty()) return score_unseen(samples, device, terminal);
     if (!all_reduce_of_.empty()) borrow_all_reduce(importer->read(folder_, all_reduce_of_), device, samples);
-    terminal.out(fmt::format("{:<24} {:<18} {:>7} {:>8} {:>8} {:>8}\n", "formula", "part", "calls", "median",
-                             "by time", "p90"));
+    terminal.out(kHeadings);
     const ProfileFit fit = fit_profile(samples, device, [&](const FittedPart& part) {
       terminal.out(row(part.formula, part.part, part.left_out));
     });
@@ -47,6 +50,26 @@ class Fit final : public Verb {
   }
 
  private:
+  inline static const std::string kHeadings = fmt::format(
+      "{:<24} {:<18} {:>7} {:>8} {:>8} {:>8}\n", "formula", "part", "calls", "median", "by time", "p90");
+
+  ExitCode score_unseen(const OperatorSamples& samples, const DeviceSpec& device, Terminal& terminal) const {
+    if (!out_.empty() || !all_reduce_of_.empty())
+      throw UsageError("servetwin fit: --unseen-by fits nothing: leave --out and --all-reduce-of out");
+    const OperatorProfile profile = find_operators(unseen_by_);
+    if (profile.device == device.name)
+      throw UsageError("servetwin fit: the profile was fitted to " + device.name + "'s own calls");
+    const TransferErrors errors = transfer_errors(samples, device, profile);
+    terminal.out(kHeadings);
+    for (const FittedPart& part : errors.parts) terminal.out(row(part.formula, part.part, part.left_out));
+    terminal.out(row("all", "", errors.all));
+    terminal.out(
+        fmt::format("\nErrors of {}'s profile on calls of {} above 20 us, of which it saw none; {} "
+                    "shorter calls, and {} of kernels it does not have, are not judged.\n",
+                    profile.device, device.name, errors.short_calls, errors.unknown));
+    return ExitCode::kOk;
+  }
+
   void borrow_all_reduce(const OperatorSamples& theirs,
                          const DeviceSpec& device,
                          OperatorSamples& out) const {
@@ -81,6 +104,7 @@ class Fit final : public Verb {
   std::string layout_ = "aiconfigurator";
   std::string device_;
   std::string all_reduce_of_;
+  std::string unseen_by_;
   std::string out_;
 };
 

@@ -12,6 +12,7 @@
 #include "cli/served_engine.h"
 #include "cli/stop_signal.h"
 #include "cli/verb.h"
+#include "engine/base/error.h"
 #include "engine/base/unit_text.h"
 #include "engine/live/http/http_server.h"
 #include "engine/live/http/openai_api.h"
@@ -56,12 +57,13 @@ class Serve final : public Verb {
       const HttpServer server(api, server_);
       terminal.out(fmt::format("listening on http://{}:{}\n", shown_host(), server.port()));
       terminal.flush();
-      while (!*stop_requested()) std::this_thread::sleep_for(kLookEvery);
+      while (!*stop_requested() && engine->failure().empty()) std::this_thread::sleep_for(kLookEvery);
       api.drain();
       finish(server, terminal);
     }
     for (const std::string& path : files.commit(engine->stop())) terminal.out(path + "\n");
     spdlog::drop("serve");
+    if (!engine->failure().empty()) throw ExecutionError(engine->failure());
     return ExitCode::kOk;
   }
 

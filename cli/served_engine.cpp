@@ -70,17 +70,18 @@ std::unique_ptr<CompletionEngine> ServedEngine::live(AnswerListener& listener,
                                                      ServedFiles& files,
                                                      Terminal& terminal) {
   LiveEngineOptions options = completed(model_.options(name_));
-  places_.take("serve", static_cast<std::size_t>(options.threads));
+  places_.take("serve", static_cast<std::size_t>(options.ranks * options.threads));
   options.cpus = places_.compute();
   if (files.are_wanted()) {
     scenario_ = served_scenario(options);
-    files.open(*scenario_,
-               {describe_live(scenario_->model.name, options.kv_dtype, options.threads), "", "measured"});
+    files.open(*scenario_, {describe_live(scenario_->model.name, options.kv_dtype,
+                                          {options.ranks, options.threads, options.layout}),
+                            "", "measured"});
   }
   options.observers = files.observers();
   options.journal = files.journal();
   auto engine = std::make_unique<LiveEngine>(std::move(options), listener);
-  terminal.err(ServedModel::describe(*engine) + places_.text());
+  terminal.err(ServedModel::describe(*engine) + engine->ranks_text() + places_.text());
   return engine;
 }
 

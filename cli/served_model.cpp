@@ -36,7 +36,9 @@ void ServedModel::declare(Arguments& arguments) {
   arguments.option("--max-num-seqs", "N", max_num_seqs_, "Requests that run at once; by default 64.");
   arguments.option("--max-num-batched-tokens", "N", max_num_batched_tokens_,
                    "Tokens that a step computes at most; by default 512.");
-  arguments.option("--threads", "N", threads_, "Threads that compute; by default 1.");
+  arguments.option("--tp", "N", tp_, "Tensor-parallel ranks that share the model; by default 1.");
+  layout_.declare(arguments);
+  arguments.option("--threads", "N", threads_, "Threads that compute, of each rank; by default 1.");
   arguments.option("--seed", "N", seed_, "Of drawn weights, and of answers without a seed; by default 1.");
 }
 
@@ -57,8 +59,9 @@ Blocks ServedModel::num_blocks(const LiveEngineOptions& options) const {
   const auto memory = parse_bytes(kv_memory_);
   const ModelSpec spec = named_model(model_);
   const KvGroups groups = windowed_groups(spec, Tokens{spec.max_position});
-  const Bytes one =
-      KvPool::bytes(spec, Blocks{1}, options.engine.block_size, options.kv_dtype, groups.layout);
+  const Bytes one = KvPool::bytes(spec, Blocks{1}, options.engine.block_size, options.kv_dtype, groups.layout,
+                                  options.ranks) *
+                    options.ranks;
   if (memory && *memory.value >= one * 2 && *memory.value / one <= kMost) return Blocks{*memory.value / one};
   throw UsageError(
       fmt::format("servetwin serve: --kv-memory takes a size such as 512MiB, at least {} for two "
@@ -70,6 +73,11 @@ LiveEngineOptions ServedModel::options(const std::string& name) const {
   LiveEngineOptions options;
   options.model = model_;
   options.name = name;
+  options.ranks = static_cast<int>(serve_number("--tp", tp_, 1, 64));
+  options.layout = layout_.layout();
+  if (options.ranks == 1 && options.layout.sequence_parallel)
+    throw UsageError(
+        "servetwin serve: one rank has nobody to share tokens or experts with: give --tp 2 or more");
   options.threads = static_cast<int>(serve_number("--threads", threads_, 1, 256));
   options.seed =
       static_cast<std::uint64_t>(serve_number("--seed", seed_, 0, std::numeric_limits<std::int64_t>::max()));
@@ -90,7 +98,9 @@ std::string ServedModel::describe(const LiveEngine& engine) {
   const EngineConfig& config = engine.engine();
   const ModelSpec& model = engine.model();
   const KvLayout layout = windowed_groups(model, Tokens{model.max_position}).layout;
-  const Bytes memory = KvPool::bytes(model, config.num_blocks, config.block_size, engine.kv_dtype(), layout);
+  const Bytes memory =
+      KvPool::bytes(model, config.num_blocks, config.block_size, engine.kv_dtype(), layout, engine.ranks()) *
+      engine.ranks();
   const std::int64_t tokens = (config.num_blocks.value - 1) / layout.tables() * config.block_size.value;
   return fmt::format(
       "{}: {} parameters; KV cache {} blocks of {} tokens in {}, {}: {} tokens; up to {} tokens a "

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/arguments.h"
+#include "cli/split_layout_options.h"
 #include "scenarios/live_engine.h"
 
 namespace servetwin {
@@ -36,6 +37,8 @@ class ServedModel {
   std::string max_model_len_;
   std::string max_num_seqs_ = "64";
   std::string max_num_batched_tokens_ = "512";
+  std::string tp_ = "1";
+  SplitLayoutOptions layout_;
   std::string threads_ = "1";
   std::string seed_ = "1";
 };

@@ -8,6 +8,7 @@
 #include "engine/base/text.h"
 #include "scenarios/assemble.h"
 #include "scenarios/comparison.h"
+#include "scenarios/rank_share.h"
 
 namespace servetwin {
 namespace {
@@ -19,6 +20,7 @@ struct Checked {
   std::string file;
   std::int64_t num_blocks = 0;
   std::int64_t replicas = 0;
+  std::string ranks;                     // what each holds, where there are several
   std::optional<std::int64_t> requests;  // where it is known before the run
   std::optional<std::size_t> variants;   // of a comparison
   std::size_t seeds = 0;
@@ -38,6 +40,7 @@ Checked check(const std::string& file, const ScenarioOverrides& overrides) {
     const Scenario scenario = load_scenario(file, overrides);
     result.num_blocks = scenario.num_blocks().value;
     result.replicas = scenario.spec().replicas;
+    result.ranks = rank_share_text(scenario);
     result.requests = assemble(scenario).source->total();
   } catch (const ConfigError& error) {
     result.problems = error.problems();
@@ -52,7 +55,8 @@ std::string text_of(const Checked& file) {
     return fmt::format("{}: ok, {} variants, {} seeds\n", file.file, *file.variants, file.seeds);
   return fmt::format("{}: ok, {} KV blocks on each of {} replicas{}\n", file.file,
                      format_grouped(file.num_blocks), file.replicas,
-                     file.requests ? fmt::format(", {} requests", format_grouped(*file.requests)) : "");
+                     file.requests ? fmt::format(", {} requests", format_grouped(*file.requests)) : "") +
+         file.ranks;
 }
 
 Json json_of(const Checked& file) {

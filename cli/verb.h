@@ -14,7 +14,7 @@ enum class ExitCode : int {
   kVerdictFailed = 1,  // the run worked and what was asked does not hold
   kBadInput = 2,       // usage, or a file that is wrong
   kBroken = 3,         // an invariant of the program itself
-  kIo = 4,             // a file could not be read or written
+  kIo = 4,             // a file could not be read or written, memory ran out, or what computes failed
   kInterrupted = 130,
   kTerminated = 143
 };

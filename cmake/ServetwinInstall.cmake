@@ -42,7 +42,8 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/servetwin_abi.h
 
 foreach(folder engine kernels sim costmodels scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/servetwin FILES_MATCHING PATTERN "*.h")
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/servetwin
+          FILES_MATCHING PATTERN "*.h" PATTERN "collectives/mpi" EXCLUDE)
 endforeach()
 foreach(folder costmodels/devices costmodels/engines costmodels/models costmodels/profiles scenarios)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/servetwin/${folder}

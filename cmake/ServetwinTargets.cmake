@@ -14,6 +14,7 @@ endif()
 
 option(SERVETWIN_WERROR "Treat warnings as errors" ON)
 option(SERVETWIN_CUDA "Compile the CUDA parts; needs the CUDA toolkit" OFF)
+option(SERVETWIN_MPI "Compile process groups over MPI where MPI is found" ON)
 option(SERVETWIN_UNITY "Compile a dozen files at a time: faster from nothing" OFF)
 option(SERVETWIN_FUZZ "Build the libFuzzer targets of tests/fuzz; needs clang" OFF)
 set(SERVETWIN_DATA_DIR "${PROJECT_SOURCE_DIR}/../shared/data" CACHE PATH
@@ -56,11 +57,14 @@ function(servetwin_driver target)
   endif()
 endfunction()
 
-# servetwin_library(name [FLAT] DIRS folder... [LINK target...]): an OBJECT library of the folders'
-# .cpp files. FLAT: without folders below them.
+# servetwin_library(name [FLAT] [APART] DIRS folder... [EXCEPT folder...] [LINK target...]): an OBJECT library
+# of the folders' .cpp files. FLAT: without folders below them. APART: not in the archive that is installed.
 function(servetwin_library name)
-  cmake_parse_arguments(ARG "FLAT" "" "DIRS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "FLAT;APART" "" "DIRS;EXCEPT;LINK" ${ARGN})
   servetwin_sources(sources ${ARG_DIRS})
+  foreach(folder IN LISTS ARG_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "/${folder}/")
+  endforeach()
   if(ARG_FLAT)
     list(FILTER sources INCLUDE REGEX "/${ARG_DIRS}/[^/]*$")
   endif()
@@ -71,7 +75,9 @@ function(servetwin_library name)
   target_link_libraries(st_${name} PRIVATE servetwin_flags ${ARG_LINK})
   set_target_properties(st_${name} PROPERTIES SERVETWIN_LINK "${ARG_LINK}")
   servetwin_unity(st_${name})
-  set(SERVETWIN_LIBRARIES ${SERVETWIN_LIBRARIES} ${name} CACHE INTERNAL "")
+  if(NOT ARG_APART)
+    set(SERVETWIN_LIBRARIES ${SERVETWIN_LIBRARIES} ${name} CACHE INTERNAL "")
+  endif()
 endfunction()
 
 # servetwin_link(target name...): the objects of those libraries and what they need from outside.

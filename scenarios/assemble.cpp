@@ -87,6 +87,56 @@ void check_cost_files(const ConfigNode& cost) {
   }
 }
 
+// Rules that lack something say so without knowing where they were chosen.
+RuleSet placed_rules(const Scenario& scenario, const RuleContext& context) {
+  const EngineSpec& engine = scenario.spec().engine;
+  try {
+    return make_rules(engine.rules, engine.rule_parameters, context);
+  } catch (const ConfigError& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+      if (problem.place.file.empty()) problem.place = nearest_place(scenario.resolved, problem.path);
+    }
+    throw ConfigError(std::move(problems));
+  }
+}
+
+void refuse_setting(const Scenario& scenario, const char* path, std::string message, std::string remedy) {
+  throw ConfigError(
+      Problem{"CFG202", nearest_place(scenario.resolved, path), path, std::move(message), std::move(remedy)});
+}
+
+// What somebody set beside the preset and no rule asks would be ignored without a word.
+void check_unread_settings(const Scenario& scenario, const RuleSet& rules) {
+  const EngineSpec& engine = scenario.spec().engine;
+  const bool asked =
+      (rules.step == nullptr || rules.step->asks_rules()) && rules.admission->keeps_watermark();
+  if (asked) return;
+  const auto* preset = Registry<Preset>::instance().find(engine.preset);
+  const EngineConfig usual = preset->make(ConfigNode{}, {})->engine();
+  const std::string who =
+      rules.step != nullptr && !rules.step->asks_rules() ? engine.rules.step : engine.rules.admission;
+  const char* remedy = "leave it out, or choose rules: {step: continuous, admission: optimistic}";
+  if (engine.config.watermark != usual.watermark)
+    refuse_setting(scenario, "spec.engine.watermark", who + " keeps no watermark", remedy);
+  if (engine.config.full_sequence_gate != usual.full_sequence_gate)
+    refuse_setting(scenario, "spec.engine.full_sequence_gate", who + " has no such gate", remedy);
+}
+
+void check_rules(const Scenario& scenario, const RuleContext& context) {
+  const EngineSpec& engine = scenario.spec().engine;
+  const RuleSet rules = placed_rules(scenario, context);
+  check_unread_settings(scenario, rules);
+  const bool swaps = rules.pressure->swaps();
+  if (swaps == (engine.config.host_blocks.value > 0)) return;
+  if (swaps)
+    refuse_setting(scenario, "spec.engine.rules.pressure", "swaps, and there is no host tier to swap to",
+                   "give spec.engine.host_blocks, or pressure: recompute");
+  refuse_setting(scenario, "spec.engine.host_blocks",
+                 "are for requests swapped out, and the pressure rule never swaps",
+                 "write rules: {pressure: swap}, or leave host_blocks out");
+}
+
 }  // namespace
 
 EngineConfig engine_config(const Scenario& scenario) {
@@ -97,20 +147,6 @@ EngineConfig engine_config(const Scenario& scenario) {
   config.in_flight = scenario.spec().engine.in_flight;
   config.hash_seed = static_cast<std::uint64_t>(scenario.spec().seed);
   return config;
-}
-
-void check_rules(const Scenario& scenario, const RuleContext& context) {
-  const EngineSpec& engine = scenario.spec().engine;
-  const RuleSet rules = make_rules(engine.rules, engine.rule_parameters, context);
-  const bool swaps = rules.pressure->swaps();
-  if (swaps == (engine.config.host_blocks.value > 0)) return;
-  const char* path = swaps ? "spec.engine.rules.pressure" : "spec.engine.host_blocks";
-  const ConfigNode* node = find_path(scenario.resolved, path);
-  throw ConfigError(Problem{"CFG202", node != nullptr ? node->place : SourcePlace{}, path,
-                            swaps ? "swaps, and there is no host tier to swap to"
-                                  : "are for requests swapped out, and the pressure rule never swaps",
-                            swaps ? "give spec.engine.host_blocks, or pressure: recompute"
-                                  : "write rules: {pressure: swap}, or leave host_blocks out"});
 }
 
 // Each device of a replica copies its share over its own link to the host.

@@ -52,6 +52,8 @@ std::vector<PathStep> split_path(const std::string& path, const std::string& who
     const std::size_t end = path.find_first_of(".[", at);
     steps.push_back({path.substr(at, end - at), -1});
     if (steps.back().key.empty()) refuse_assignment(whole, "the key has an empty part: a dot too many");
+    if (parse_integer(steps.back().key))
+      refuse_assignment(whole, "a key that is a number", "an item of a list is written name[0]");
     at = end == std::string::npos ? path.size() : end + (path[end] == '.' ? 1U : 0U);
   }
   if (steps.empty() || path.back() == '.')
@@ -225,6 +227,16 @@ const ConfigNode* find_path(const ConfigNode& root, const std::string& path) {
     start = end + 1;
   }
   return node;
+}
+
+SourcePlace nearest_place(const ConfigNode& root, std::string path) {
+  for (;;) {
+    const ConfigNode* node = find_path(root, path);
+    if (node != nullptr && !node->place.file.empty()) return node->place;
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string::npos) return root.place;
+    path.resize(dot);
+  }
 }
 
 ConfigNode& make_path(ConfigNode& root, const std::string& path) {

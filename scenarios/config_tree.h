@@ -31,7 +31,9 @@ void lay_value(ConfigNode& root, const std::string& path, const ConfigNode& valu
 
 // The node at a dotted path below `root`, or null.
 const ConfigNode* find_path(const ConfigNode& root, const std::string& path);
-// The same, made as maps where it is missing.
+// Where it stands, or the nearest map above it that some file or option gives.
+SourcePlace nearest_place(const ConfigNode& root, std::string path);
+// The node at the path, made as maps where it is missing.
 ConfigNode& make_path(ConfigNode& root, const std::string& path);
 
 // Adds every field that is missing or null, with its default, marked as such. Required fields stay missing.

@@ -120,8 +120,9 @@ const std::vector<ErrorPage> kPages = {
      "max_model_len must fit into the token budget of one step.",
      "engine: {chunked_prefill: true}"},
     {"CFG203", "Model does not fit the layout or length",
-     "The model's heads cannot be split over the tensor parallel ranks, pipeline stages are asked for, "
-     "which cannot be simulated, or it supports fewer positions than max_model_len.",
+     "The model's heads cannot be split over the tensor parallel ranks, or a live rank's columns of a "
+     "quantised matrix would cut through its blocks; pipeline stages are asked for, which cannot be "
+     "simulated; or the model supports fewer positions than max_model_len.",
      "layout: {tp: 8}    # 32 heads, 8 KV heads"},
     {"CFG301", "Output folder in use",
      "The folder of --out holds the files of another run. Results are never mixed or overwritten "
@@ -133,7 +134,7 @@ const std::vector<ErrorPage> kPages = {
      "servetwin explain runs/chat request 12"},
     {"CFG401", "Not possible live",
      "The scenario asks for something that the simulator has and the live engine has not yet, such as a "
-     "model whose weights cannot be read, several devices a replica or a cache that is warm at the start.",
+     "model whose weights cannot be read, ranks that cannot split it or a cache that is warm at the start.",
      "model: servetwin/tiny-llama-random"},
     {"CFG601", "Launch command not understood",
      "The command of `servetwin init --from` starts no engine whose flags are known, names no model, or "

@@ -18,6 +18,7 @@
 #include "kernels/thread_place.h"
 #include "scenarios/kv_groups.h"
 #include "scenarios/model_source.h"
+#include "scenarios/rank_share.h"
 #include "scenarios/stand_in_text.h"
 
 namespace servetwin {
@@ -47,6 +48,7 @@ std::int64_t longest_in(const EngineConfig& engine, std::int64_t most) {
 KvGroups groups_of(const ModelSpec& spec) { return windowed_groups(spec, Tokens{spec.max_position}); }
 
 LiveEngineOptions completed_for(const ModelSpec& spec, LiveEngineOptions options) {
+  static_cast<void>(rank_spec(spec, {0, options.ranks}, options.layout));  // refuses what does not split
   EngineConfig& engine = options.engine;
   CHECK_INVARIANT(engine.num_blocks > Blocks{1}, engine.num_blocks);
   engine.kv_groups = groups_of(spec).retention;
@@ -125,7 +127,7 @@ class LiveEngine::Silence final : public RequestSource {
 LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
     : listener_(listener),
       spec_(servable_model(options.model)),
-      weights_(named_weights(options.model, spec_, options.seed)),
+      weights_(spec_, named_weights(options.model, spec_, options.seed), options.ranks, options.layout),
       text_(named_text(options.model)),
       content_(options.seed, spec_.vocab),
       recorder_(RecorderOptions{}),
@@ -143,13 +145,44 @@ LiveEngine::LiveEngine(LiveEngineOptions options, AnswerListener& listener)
   RunnerOptions sizes{engine.block_size, engine.num_blocks,  engine.max_model_len, options_.threads,
                       options_.kv_dtype, engine.host_blocks, options_.cpus};
   sizes.kv_layout = groups_of(spec_).layout;
-  runners.push_back(std::make_unique<ModelRunner>(spec_, weights_, sizes, content_, ModelRunner::Sink{}));
+  sizes.name = card_.id;
+  sizes.layout = options_.layout;
+  sizes.deadline = options_.deadline;
+  sizes.on_step = options_.on_rank_step;
+  runners.push_back(
+      std::make_unique<ModelRunner>(spec_, weights_.parts(), sizes, content_, ModelRunner::Sink{}));
   LiveOptions live;
   live.accepts_clients = true;
   live.journal = options_.journal;
   backend_ = std::make_unique<LiveBackend>(*source_, std::move(runners), content_, live);
   backend_->attach(*cluster_);
-  thread_ = named_thread("core", [this] { serve(*cluster_, *backend_); });
+  thread_ = named_thread("core", [this] { run(); });
+}
+
+// Whoever waits for an answer is told that it ends, and nobody is let in any more.
+void LiveEngine::run() {
+  try {
+    serve(*cluster_, *backend_);
+  } catch (const ExecutionError& error) {
+    backend_->close();
+    const std::lock_guard lock(mutex_);
+    failure_ = error.what();
+    for (const auto& [request, answer] : answers_) listener_.end(request, {});
+    answers_.clear();
+  }
+}
+
+std::string LiveEngine::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+std::string LiveEngine::ranks_text() const {
+  const EngineConfig& engine = options_.engine;
+  const Bytes cache = KvPool::bytes(spec_, engine.num_blocks, engine.block_size, options_.kv_dtype,
+                                    groups_of(spec_).layout, options_.ranks);
+  return rank_share_text(spec_, {options_.ranks, options_.layout}, stored_bytes(weights_.parts().front()),
+                         cache);
 }
 
 LiveEngine::~LiveEngine() {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,10 +25,14 @@ struct LiveEngineOptions {
   std::string model;        // as for named_model(); it must have weights
   std::string name;         // for clients; empty: that of the model
   EngineConfig engine;      // num_blocks is required; without max_model_len what model and cache allow
-  int threads = 1;          // that compute
+  int ranks = 1;            // tensor-parallel
+  SplitLayout layout{};     // what they share besides
+  int threads = 1;          // that compute, of each rank
   std::vector<int> cpus{};  // of those, a core each; empty: nothing is pinned
   DType kv_dtype = DType::kF32;
-  std::uint64_t seed = 1;              // of drawn weights, and of answers whose client gives none
+  std::uint64_t seed = 1;                      // of drawn weights, and of answers whose client gives none
+  std::chrono::milliseconds deadline{60'000};  // longest wait of one rank for another
+  std::function<void(int rank, StepId step)> on_rank_step{};  // each calls it before it computes; may throw
   std::vector<Observer*> observers{};  // told after the recorder, on the engine's thread
   JournalWriter* journal = nullptr;    // one of them; told of requests too
 };
@@ -52,11 +58,15 @@ class LiveEngine final : public CompletionEngine, private Observer {
   bool submit(RequestId id, CompletionRequest request) override;
   void cancel(RequestId id) override { backend_->cancel(id); }
   bool scrape(RequestId id) override;
+  std::string failure() const override;
   const Cluster& stop() override;
 
   const ModelSpec& model() const { return spec_; }
   const EngineConfig& engine() const { return options_.engine; }
   DType kv_dtype() const { return options_.kv_dtype; }
+  int ranks() const { return options_.ranks; }
+  // What each rank holds, as a line; empty for one rank.
+  std::string ranks_text() const;
 
  private:
   class Silence;
@@ -69,6 +79,7 @@ class LiveEngine final : public CompletionEngine, private Observer {
     std::int64_t characters = 0;
   };
 
+  void run();
   void on_end(const RequestRecord& record) override;
   bool hear(const OutputToken& output);
   NamedLogprob named(TokenId token, float logprob) const;
@@ -78,13 +89,14 @@ class LiveEngine final : public CompletionEngine, private Observer {
   LiveEngineOptions options_;
   AnswerListener& listener_;
   ModelSpec spec_;
-  ModelWeights weights_;
+  SplitWeights weights_;
   ModelText text_;
   ContentText content_;
   ModelCard card_;
   Recorder recorder_;
   std::atomic<std::uint32_t> next_id_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string failure_;
   std::map<RequestId, Answer> answers_;
   std::unique_ptr<RequestSource> source_;
   std::unique_ptr<Cluster> cluster_;

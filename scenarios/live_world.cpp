@@ -8,19 +8,22 @@
 #include "engine/base/unit_text.h"
 #include "engine/live/live_backend.h"
 #include "engine/models/computable.h"
+#include "scenarios/config_tree.h"
 #include "scenarios/model_source.h"
+#include "scenarios/rank_share.h"
 
 namespace servetwin {
 namespace {
 
 constexpr const char* kNotLive = "CFG401";
+constexpr int kMostRanks = 64;
 constexpr Bytes kMaxMemory{std::int64_t{8} << 30U};  // weights and KV blocks of all replicas
 
 DType kv_dtype(const Scenario& scenario) { return scenario.spec().engine.kv_dtype.value_or(DType::kF32); }
 
 class LiveCheck {
  public:
-  explicit LiveCheck(const Scenario& scenario) : scenario_(scenario) {}
+  LiveCheck(const Scenario& scenario, const SplitLayout& layout) : scenario_(scenario), layout_(layout) {}
 
   std::vector<Problem> problems() {
     const ScenarioSpec& spec = scenario_.spec();
@@ -31,8 +34,12 @@ class LiveCheck {
       add("spec.model", missing,
           "name a folder with config.json and safetensors, a GGUF file, or servetwin/tiny-llama-random");
     }
-    if (spec.layout.tp * spec.layout.pp != 1)
-      add("spec.layout", "several devices a replica are not live yet", "tp 1, pp 1");
+    if (spec.layout.pp != 1) add("spec.layout.pp", "pipeline stages are not live yet", "pp 1");
+    const std::string uneven = why_not_split(scenario_.model, ranks(), layout_);
+    if (!uneven.empty())
+      add("spec.layout.tp", uneven, "use " + ranks_that_split(scenario_.model, kMostRanks, layout_));
+    if (ranks() == 1 && layout_.sequence_parallel)
+      add("spec.layout.tp", "one rank has nobody to share tokens or experts with", "use 2 or more");
     if (!is_kv_dtype(kv_dtype(scenario_))) {
       add("spec.engine.kv_dtype", std::string("a live cache does not hold ") + name_of(kv_dtype(scenario_)),
           kKvDtypeNames);
@@ -68,49 +75,69 @@ class LiveCheck {
  private:
   void add(const char* path, std::string message, std::string remedy) {
     problems_.push_back(
-        {kNotLive, SourcePlace{scenario_.source, 0, 0}, path, std::move(message), std::move(remedy)});
+        {kNotLive, nearest_place(scenario_.resolved, path), path, std::move(message), std::move(remedy)});
   }
+
+  int ranks() const { return static_cast<int>(scenario_.spec().layout.tp); }
 
   Bytes needed() const {
     const EngineConfig& engine = scenario_.spec().engine.config;
     const Blocks all = scenario_.num_blocks() + engine.host_blocks;
     const Bytes blocks = KvPool::bytes(scenario_.model, all, engine.block_size, kv_dtype(scenario_),
-                                       scenario_.kv_groups.layout);
+                                       scenario_.kv_groups.layout, ranks()) *
+                         ranks();
     return Bytes{4 * parameter_count(scenario_.model)} + blocks * scenario_.spec().replicas;
   }
 
   const Scenario& scenario_;
+  SplitLayout layout_;
   std::vector<Problem> problems_;
 };
 
 }  // namespace
 
-void check_live(const Scenario& scenario) {
-  std::vector<Problem> problems = LiveCheck(scenario).problems();
+void check_live(const Scenario& scenario, const SplitLayout& layout) {
+  std::vector<Problem> problems = LiveCheck(scenario, layout).problems();
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
 LiveWorld::LiveWorld(const Scenario& scenario, LiveWorldOptions options)
     : scenario_(scenario), options_(std::move(options)) {
-  check_live(scenario);
+  check_live(scenario, options_.layout);
   if (!options_.kv_cache && !scenario.kv_groups.retention.empty()) {
-    throw ConfigError(Problem{kNotLive, SourcePlace{scenario.source, 0, 0}, "spec.engine.sliding_window",
+    constexpr const char* kPath = "spec.engine.sliding_window";
+    throw ConfigError(Problem{kNotLive, nearest_place(scenario.resolved, kPath), kPath,
                               "without a KV cache each step computes whole sequences, and windows give parts "
                               "of them back",
                               "write keep_all"});
   }
   const auto seed = static_cast<std::uint64_t>(scenario.spec().seed);
-  weights_ = named_weights(scenario.spec().model, scenario.model, seed);
+  weights_ = SplitWeights(scenario.model, named_weights(scenario.spec().model, scenario.model, seed), ranks(),
+                          options_.layout);
 }
 
-std::string describe_live(const std::string& model, DType kv_dtype, int threads) {
-  return "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", " +
-         std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " a replica";
+std::string describe_live(const std::string& model, DType kv_dtype, const LiveRanks& ranks) {
+  const std::string threads = std::to_string(ranks.threads) + (ranks.threads == 1 ? " thread" : " threads");
+  std::string text = "live: " + model + " in f32 on the CPU, KV cache in " + name_of(kv_dtype) + ", ";
+  if (ranks.ranks > 1) text += std::to_string(ranks.ranks) + " tensor-parallel ranks of ";
+  text += threads + " a replica";
+  if (ranks.layout.sequence_parallel) text += ", sequence parallel";
+  if (ranks.layout.expert_parallel) text += ", expert parallel";
+  return text;
 }
 
 std::string LiveWorld::describe(const RunParts& /*parts*/) const {
-  return describe_live(scenario_.model.name, kv_dtype(scenario_), options_.threads) +
+  return describe_live(scenario_.model.name, kv_dtype(scenario_),
+                       {ranks(), options_.threads, options_.layout}) +
          (options_.kv_cache ? "" : ", which no step reads: each computes whole sequences");
+}
+
+std::string LiveWorld::ranks_text() const {
+  const Bytes cache =
+      KvPool::bytes(scenario_.model, scenario_.num_blocks(), scenario_.spec().engine.config.block_size,
+                    kv_dtype(scenario_), scenario_.kv_groups.layout, ranks());
+  return rank_share_text(scenario_.model, {ranks(), options_.layout}, stored_bytes(weights_.parts().front()),
+                         cache);
 }
 
 WorldOutcome LiveWorld::serve(Cluster& cluster,
@@ -129,12 +156,20 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   sizes.kv_cache = options_.kv_cache;
   sizes.kv_layout = scenario_.kv_groups.layout;
   std::vector<std::unique_ptr<ModelRunner>> runners;
+  const std::ptrdiff_t threads = std::ptrdiff_t{options_.threads} * ranks();
+  sizes.deadline = options_.deadline;
+  sizes.layout = options_.layout;
   for (std::size_t i = 0; i < cluster.num_replicas(); ++i) {
-    if (!options_.cpus.empty()) {
-      const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * options_.threads;
-      sizes.cpus.assign(first, first + options_.threads);
+    sizes.name = "replica " + std::to_string(i);
+    if (options_.on_rank_step) {
+      sizes.on_step = [this, i](int rank, StepId step) { options_.on_rank_step(i, rank, step); };
     }
-    runners.push_back(std::make_unique<ModelRunner>(scenario_.model, weights_, sizes, text, options_.sink));
+    if (!options_.cpus.empty()) {
+      const auto first = options_.cpus.begin() + static_cast<std::ptrdiff_t>(i) * threads;
+      sizes.cpus.assign(first, first + threads);
+    }
+    runners.push_back(
+        std::make_unique<ModelRunner>(scenario_.model, weights_.parts(), sizes, text, options_.sink));
   }
   LiveOptions live;
   live.sampling = options_.sampling;
@@ -144,7 +179,10 @@ WorldOutcome LiveWorld::serve(Cluster& cluster,
   LiveBackend backend(*parts.source, std::move(runners), text, live);
   backend.attach(cluster);
   servetwin::serve(cluster, backend);
-  if (!backend.interrupted()) flops_ = backend.flops();
+  if (!backend.interrupted()) {
+    flops_ = backend.flops();
+    collectives_ = backend.collectives();
+  }
   return {backend.interrupted(), backend.num_steps()};
 }
 

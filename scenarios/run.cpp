@@ -77,14 +77,17 @@ class Run {
     if (!options_.out.empty()) open_files();
     Cluster cluster(parts_.cluster, parts_.make_rules, std::move(parts_.router), observers());
     WorldOutcome outcome;
-    std::exception_ptr
-        refused;  // the workload, on the way: what was served until then is written all the same
+    // The workload was refused or a device failed, on the way: what was served until then is written all the
+    // same.
+    std::exception_ptr refused;
     try {
       outcome = world().serve(cluster, parts_, streamed_.journal.get(), options_.stop);
     } catch (const ConfigError&) {
       refused = std::current_exception();
-      outcome.interrupted = true;
+    } catch (const ExecutionError&) {
+      refused = std::current_exception();
     }
+    outcome.interrupted |= refused != nullptr;
     if (outcome.interrupted) {
       result_.state = RunState::kInterrupted;
     } else if (cluster.unfinished() > 0) {

@@ -30,6 +30,7 @@ Scenario served_scenario(const LiveEngineOptions& options) {
   };
   set("model", options.model);
   set("seed", options.seed);
+  set("layout.tp", options.ranks);
   set("engine.block_size", engine.block_size.value);
   set("engine.num_blocks", engine.num_blocks.value);
   set("engine.max_model_len", engine.max_model_len.value);

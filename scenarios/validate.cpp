@@ -65,15 +65,7 @@ class Validator {
     return std::none_of(problems_.begin(), problems_.end(), [&](const Problem& p) { return p.path == path; });
   }
 
-  // Of the key, or of the nearest map above it that the file has.
-  SourcePlace place_of(std::string path) const {
-    for (;;) {
-      if (const ConfigNode* node = find_path(root_, path)) return node->place;
-      const std::size_t dot = path.rfind('.');
-      if (dot == std::string::npos) return root_.place;
-      path.resize(dot);
-    }
-  }
+  SourcePlace place_of(const std::string& path) const { return nearest_place(root_, path); }
 
   // Runs a reader; its problems get the key's place and path where they have none. Whether it went well.
   template <class Reader>

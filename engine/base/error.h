@@ -43,6 +43,12 @@ class IoError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What computes failed on the way, for example a rank of a model; exit code 4.
+class ExecutionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // The nearest of `candidates` to `word` by edit distance, or empty when none is near enough to suggest.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);
 

@@ -14,14 +14,17 @@ std::int64_t elements_of(const DenseWeights& weights) {
 
 // Latent attention in its absorbed form takes the keys' part of key_up to the queries and its values' part to
 // what they attended, so every element once.
-std::int64_t layer_elements(const ModelSpec& spec, const LayerWeights& weights) {
+std::int64_t attention_elements(const LayerWeights& weights) {
   const LatentWeights& latent = weights.latent;
-  std::int64_t all = elements_of(weights.query) + elements_of(weights.key) + elements_of(weights.value) +
-                     elements_of(weights.output) + elements_of(latent.query_down) +
-                     elements_of(latent.key_down) + elements_of(latent.key_up) + elements_of(weights.dense) +
-                     elements_of(weights.router) + elements_of(weights.shared);
-  if (spec.is_moe()) all += elements_of(weights.experts) / spec.moe.num_experts * spec.moe.top_k;
-  return all;
+  return elements_of(weights.query) + elements_of(weights.key) + elements_of(weights.value) +
+         elements_of(weights.output) + elements_of(latent.query_down) + elements_of(latent.key_down) +
+         elements_of(latent.key_up);
+}
+
+// `spec` is the rank's.
+std::int64_t expert_elements(const ModelSpec& spec, const LayerWeights& weights) {
+  return elements_of(weights.router) + elements_of(weights.shared) +
+         3 * spec.hidden * spec.moe.intermediate * spec.moe.top_k;
 }
 
 // Query i of a chunk sees the context and i + 1 keys of the chunk, but no more than the window.
@@ -34,12 +37,21 @@ std::int64_t pairs_of(std::int64_t context, std::int64_t tokens, std::int64_t wi
 
 }  // namespace
 
-ForwardFlops::ForwardFlops(const ModelSpec& spec, const ModelWeights& weights)
-    : head_(2 * elements_of(weights.output_head())), pair_(4 * spec.heads * spec.head_dim) {
-  if (spec.is_mla()) pair_ = 2 * spec.heads * (2 * spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim);
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    token_ += 2 * layer_elements(spec, weights.layers[static_cast<std::size_t>(layer)]);
-    windows_.push_back(layer_spec(spec, layer).window);
+ForwardFlops::ForwardFlops(const ModelSpec& model,
+                           const ModelWeights& part,
+                           RankPlace place,
+                           const SplitLayout& layout)
+    : head_(2 * elements_of(part.output_head())) {
+  const ModelSpec spec = rank_spec(model, place, layout);
+  pair_ = spec.is_mla() ? 2 * spec.heads * (2 * spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim)
+                        : 4 * spec.heads * spec.head_dim;
+  const bool counts_experts = !layout.expert_parallel || place.rank == 0;
+  for (std::int64_t index = 0; index < spec.layers; ++index) {
+    const LayerWeights& weights = part.layers[static_cast<std::size_t>(index)];
+    const LayerSpec layer = layer_spec(spec, index);
+    token_ += 2 * (attention_elements(weights) + elements_of(weights.dense));
+    if (layer.has_experts && counts_experts) token_ += 2 * expert_elements(spec, weights);
+    windows_.push_back(layer.window);
   }
 }
 

@@ -5,15 +5,22 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/models/tensor_parallel.h"
 #include "engine/models/weights.h"
 #include "engine/serving/plan.h"
 
 namespace servetwin {
 
-// A multiply-add counts as two, a (query, key) pair only where the layer's window has it.
+// A multiply-add counts as two, a (query, key) pair only where the layer's window has it. Of one rank of
+// several what its part of the weights computes; with expert parallelism the first rank's formula has the
+// experts' part of all, since whose experts a token goes to is not known.
 class ForwardFlops {
  public:
-  ForwardFlops(const ModelSpec& spec, const ModelWeights& weights);
+  // `model` is whole, `part` the rank's.
+  ForwardFlops(const ModelSpec& model,
+               const ModelWeights& part,
+               RankPlace place = {},
+               const SplitLayout& layout = {});
 
   // Each row's new tokens, over a cache of those before them.
   std::int64_t with_cache(const std::vector<StepRow>& rows) const;

@@ -91,10 +91,14 @@ void KvPool::write_block(std::int32_t id, const std::byte* from) {
   });
 }
 
-Bytes KvPool::bytes(
-    const ModelSpec& model, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout) {
+Bytes KvPool::bytes(const ModelSpec& model,
+                    Blocks num_blocks,
+                    Tokens block_size,
+                    DType dtype,
+                    const KvLayout& layout,
+                    int ranks) {
   const KvFormat format{dtype, KvScales::kTokenHead};
-  return kv_token_bytes(model, format, 1, filled(model, layout).layers_per_block) *
+  return kv_token_bytes(model, format, ranks, filled(model, layout).layers_per_block) *
          (num_blocks.value * block_size.value);
 }
 

@@ -30,9 +30,13 @@ class KvPool {
   std::size_t block_bytes() const;
   void read_block(std::int32_t id, std::byte* to);
   void write_block(std::int32_t id, const std::byte* from);
-  // Of a pool that is not there yet.
-  static Bytes bytes(
-      const ModelSpec& model, Blocks num_blocks, Tokens block_size, DType dtype, const KvLayout& layout = {});
+  // Of a pool that is not there yet, on one of `ranks` ranks.
+  static Bytes bytes(const ModelSpec& model,
+                     Blocks num_blocks,
+                     Tokens block_size,
+                     DType dtype,
+                     const KvLayout& layout = {},
+                     int ranks = 1);
 
  private:
   struct Place {

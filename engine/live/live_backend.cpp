@@ -62,6 +62,16 @@ FlopCount LiveBackend::flops() const {
   return all;
 }
 
+CollectiveCheck LiveBackend::collectives() const {
+  CollectiveCheck all;
+  for (const PerReplica& replica : replicas_) {
+    const CollectiveCheck one = replica.worker->collectives();
+    all.counted += one.counted;
+    all.by_formula += one.by_formula;
+  }
+  return all;
+}
+
 bool LiveBackend::next(StampedEvent& out) {
   while (true) {
     while (!ready_.empty()) {
@@ -149,6 +159,7 @@ void LiveBackend::accept(Message& message, std::deque<Event>& results) {
     (*question)(std::max(last_.time, kTimeZero));
   } else {
     const StepResult& result = std::get<StepResult>(message);
+    if (result.failure) std::rethrow_exception(result.failure);
     --in_flight_;
     if (options_.on_result) options_.on_result(result);
     const bool counts = result.step > replicas_[raw(result.replica)].discarded;

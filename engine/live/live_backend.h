@@ -72,6 +72,7 @@ class LiveBackend final : public Backend {
   // Since attach().
   Time now() const;
 
+  // Throws what a replica's runner threw.
   bool next(StampedEvent& out) override;
   void start_step(const StepPlan& plan) override;
   void note_empty_plan(const StepPlan& plan) override;
@@ -83,6 +84,7 @@ class LiveBackend final : public Backend {
   bool interrupted() const { return interrupted_; }
   // Of all replicas, when no step is under way.
   FlopCount flops() const;
+  CollectiveCheck collectives() const;  // of one rank of each replica
 
  private:
   using Question = std::function<void(Time)>;

@@ -5,28 +5,24 @@
 #include <utility>
 
 #include "engine/base/check.h"
-#include "kernels/thread_place.h"
 
 namespace servetwin {
 
 ModelRunner::ModelRunner(const ModelSpec& spec,
-                         const ModelWeights& weights,
+                         std::span<const ModelWeights> parts,
                          const RunnerOptions& options,
                          ContentText& text,
                          Sink sink)
-    : cpus_(options.cpus),
+    : spec_(spec),
+      layout_(options.layout),
       kv_cache_(options.kv_cache),
-      formula_(spec, weights),
-      model_(spec, weights, options.max_model_len, options.threads, options.cpus),
-      cache_(spec, options.num_blocks, options.block_size, options.kv_dtype, options.kv_layout),
-      host_(options.host_blocks),
+      ranks_(spec, parts, options),
       text_(text),
       sink_(std::move(sink)),
-      cached_tokens_(static_cast<std::size_t>(cache_.slots()), -1) {}
-
-void ModelRunner::take_place() const {
-  name_this_thread("compute");
-  if (!cpus_.empty()) keep_this_thread_on({cpus_.front()});
+      cached_tokens_(static_cast<std::size_t>(ranks_.at(0).slots()), -1) {
+  const int size = ranks_.size();
+  for (int rank = 0; rank < size; ++rank)
+    formulas_.emplace_back(spec, parts[static_cast<std::size_t>(rank)], RankPlace{rank, size}, layout_);
 }
 
 void ModelRunner::start(SequenceStart start) {
@@ -44,7 +40,7 @@ const std::vector<TokenId>& ModelRunner::tokens(RequestId request) const {
 
 void ModelRunner::truncate(RequestId request, std::int64_t outputs) {
   const auto found = sequences_.find(request);
-  host_.drop(request);
+  drop(request);
   if (found == sequences_.end()) return;
   found->second.ended = false;
   std::vector<TokenId>& tokens = found->second.tokens;
@@ -53,22 +49,28 @@ void ModelRunner::truncate(RequestId request, std::int64_t outputs) {
 }
 
 void ModelRunner::swap_out(const std::vector<BlockCopy>& copies) {
-  for (const BlockCopy& copy : copies) host_.put(copy, cache_);
+  if (copies.empty()) return;
+  ranks_.run("a swap to the host", [&](RankModel& rank) { rank.swap_out(copies); });
+  for (const BlockCopy& copy : copies) on_host_.insert(copy.request);
+}
+
+void ModelRunner::drop(RequestId request) {
+  if (on_host_.erase(request) == 0) return;
+  ranks_.run("forgetting a swapped request", [&](RankModel& rank) { rank.drop(request); });
 }
 
 void ModelRunner::copy_block(std::int32_t from, std::int32_t to) {
-  std::vector<std::byte> block(cache_.block_bytes());
-  cache_.read_block(from, block.data());
-  cache_.write_block(to, block.data());
-  const std::int64_t size = cache_.block_size();
+  ranks_.run("a copy of a block", [&](RankModel& rank) { rank.copy_block(from, to); });
+  const std::int64_t size = ranks_.at(0).block_size();
   std::copy_n(cached_tokens_.begin() + from * size, size, cached_tokens_.begin() + to * size);
 }
 
 // What its blocks hold now is what it had written before.
 void ModelRunner::swap_in(const BlockCopy& blocks) {
-  host_.take(blocks, cache_);
+  ranks_.run("a swap from the host", [&](RankModel& rank) { rank.swap_in(blocks); });
+  on_host_.erase(blocks.request);
   Sequence& sequence = sequences_.at(blocks.request);
-  const std::int64_t size = cache_.block_size();
+  const std::int64_t size = ranks_.at(0).block_size();
   std::int64_t position = blocks.first * size;
   for (const std::int64_t id : blocks.ids) {
     for (std::int64_t slot = id * size; slot < (id + 1) * size && position < sequence.written;
@@ -81,7 +83,7 @@ void ModelRunner::swap_in(const BlockCopy& blocks) {
 
 // A prefix hit is believed by the core because hashes are equal; here the tokens themselves are compared.
 void ModelRunner::check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const {
-  const std::int64_t size = cache_.block_size();
+  const std::int64_t size = ranks_.at(0).block_size();
   for (const GroupBlocks& group : batch.groups) {
     for (std::int64_t position = 0; position < batch.rows[row].context.value; ++position) {
       const auto entry = static_cast<std::size_t>(batch.table_starts[row] + position / size);
@@ -112,16 +114,37 @@ void ModelRunner::gather(const StepBatch& batch) {
 std::vector<RequestId> ModelRunner::run(const StepBatch& batch) {
   swap_out(batch.swap_outs);
   for (const BlockCopy& copy : batch.swap_ins) swap_in(copy);
-  for (const RequestId request : batch.resumed) host_.drop(request);  // the cache had all of it again
-  flops_.with_cache += formula_.with_cache(batch.rows);
-  flops_.without_cache += formula_.without_cache(batch.rows);
-  return kv_cache_ ? compute(batch) : compute(recomputed(batch, cache_.block_size()));
+  for (const RequestId request : batch.resumed) drop(request);  // the cache had all of it again
+  for (const ForwardFlops& formula : formulas_) {
+    flops_.with_cache += formula.with_cache(batch.rows);
+    flops_.without_cache += formula.without_cache(batch.rows);
+  }
+  return kv_cache_ ? compute(batch) : compute(recomputed(batch, ranks_.at(0).block_size()));
 }
 
 FlopCount ModelRunner::flops() const {
   FlopCount flops = flops_;
-  flops.computed = model_.flops();
+  flops.computed = 0;
+  for (int rank = 0; rank < ranks_.size(); ++rank) flops.computed += ranks_.at(rank).flops();
   return flops;
+}
+
+const float* ModelRunner::forward(const StepBatch& batch) {
+  const float* logits = nullptr;
+  ranks_.run("step " + std::to_string(raw(batch.step)), [&](RankModel& rank) {
+    const float* result = rank.forward(batch, inputs_);
+    if (rank.rank() == 0) logits = result;
+  });
+  const auto sampled =
+      std::count_if(batch.rows.begin(), batch.rows.end(), [](const StepRow& row) { return row.sampled; });
+  volume_ += forward_volume(spec_, ranks_.size(), layout_, batch.num_tokens(), sampled);
+  return logits;
+}
+
+CollectiveCheck ModelRunner::collectives() const {
+  CollectiveCheck all{{}, volume_};
+  for (int rank = 0; rank < ranks_.size(); ++rank) all.counted += ranks_.at(rank).sent();
+  return all;
 }
 
 std::vector<RequestId> ModelRunner::compute(const StepBatch& batch) {
@@ -131,7 +154,7 @@ std::vector<RequestId> ModelRunner::compute(const StepBatch& batch) {
     if (batch.rows[row].context.value != sequence.written) check_reused(batch, row, sequence);
     sequence.written = batch.seq_lens[row];
   }
-  const float* logits = model_.forward(batch, inputs_, cache_);
+  const float* logits = forward(batch);
   std::vector<RequestId> stopped;
   for (const StepRow& row : batch.rows) {
     if (!row.sampled) continue;
@@ -141,10 +164,10 @@ std::vector<RequestId> ModelRunner::compute(const StepBatch& batch) {
     const TextPlace& place = sequence.start.place;
     const SamplingContext context{&sequence.tokens, prompt, place.stream,
                                   static_cast<std::uint32_t>(place.offset + output)};
-    if (emit(sequence, sampler_.sample(logits, model_.spec().vocab, sequence.start.sampling, context))) {
+    if (emit(sequence, sampler_.sample(logits, spec_.vocab, sequence.start.sampling, context))) {
       stopped.push_back(row.request);
     }
-    logits += model_.spec().vocab;
+    logits += spec_.vocab;
   }
   std::sort(stopped.begin(), stopped.end());
   return stopped;

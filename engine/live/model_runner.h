@@ -5,15 +5,17 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/decoding/sampler.h"
 #include "engine/live/content_text.h"
 #include "engine/live/forward_flops.h"
-#include "engine/live/host_tier.h"
-#include "engine/live/kv_pool.h"
-#include "engine/live/step_batch.h"
-#include "engine/live/transformer_model.h"
+#include "engine/live/rank_team.h"
+#include "engine/live/runner_options.h"
 
 namespace servetwin {
 
@@ -39,36 +41,33 @@ struct SequenceStart {
   OutputListener listener;  // of this request alone; may be empty
 };
 
-struct RunnerOptions {
-  Tokens block_size{16};
-  Blocks num_blocks{};
-  Tokens max_model_len{};
-  int threads = 1;
-  DType kv_dtype = DType::kF32;
-  Blocks host_blocks{};     // for those swapped out
-  std::vector<int> cpus{};  // a core for each thread, that of run() first; empty: nothing is pinned
-  bool kv_cache = true;     // false: every step computes whole sequences, to show what the cache saves
-  KvLayout kv_layout{};     // which layers share block tables; no groups: all of them
-};
-
 // Everything that happens to it comes in the order in which the core decided it, from one thread. So a row's
-// input token was sampled by then, also where its step was planned before that (two steps in flight).
+// input token was sampled by then, also where its step was planned before that (two steps in flight). It
+// keeps the tokens and samples, whatever number of ranks computes the logits.
 class ModelRunner {
  public:
   // Told of each output of every request, on the runner's thread. May be empty.
   using Sink = std::function<void(const OutputToken&)>;
 
-  // Weights and text must outlive it.
+  // A rank for each of `parts`, which are those of SplitWeights. They and the text must outlive it.
+  ModelRunner(const ModelSpec& spec,
+              std::span<const ModelWeights> parts,
+              const RunnerOptions& options,
+              ContentText& text,
+              Sink sink);
+  // One rank.
   ModelRunner(const ModelSpec& spec,
               const ModelWeights& weights,
               const RunnerOptions& options,
               ContentText& text,
-              Sink sink);
+              Sink sink)
+      : ModelRunner(spec, std::span(&weights, 1), options, text, std::move(sink)) {}
 
   // The thread that will call the rest takes its place.
-  void take_place() const;
+  void take_place() { ranks_.first().take_place(); }
   void start(SequenceStart start);
-  // Returns the requests that end with this step, in order of id.
+  // Returns the requests that end with this step, in order of id. Throws RankError when a rank fails, as all
+  // that reaches the ranks does.
   std::vector<RequestId> run(const StepBatch& batch);
   // Of a plan that ran nothing; run() does those of its batch.
   void swap_out(const std::vector<BlockCopy>& copies);
@@ -78,12 +77,13 @@ class ModelRunner {
   void truncate(RequestId request, std::int64_t outputs);
   void forget(RequestId request) {
     sequences_.erase(request);
-    host_.drop(request);
+    drop(request);
   }
 
   std::size_t num_sequences() const { return sequences_.size(); }
   const std::vector<TokenId>& tokens(RequestId request) const;
   FlopCount flops() const;
+  CollectiveCheck collectives() const;
 
  private:
   struct Sequence {
@@ -93,23 +93,26 @@ class ModelRunner {
     bool ended = false;
   };
 
+  void drop(RequestId request);
   void swap_in(const BlockCopy& blocks);
   std::vector<RequestId> compute(const StepBatch& batch);
+  const float* forward(const StepBatch& batch);
   void gather(const StepBatch& batch);
   void check_reused(const StepBatch& batch, std::size_t row, const Sequence& sequence) const;
   bool emit(Sequence& sequence, SampledToken sampled);
 
-  std::vector<int> cpus_;
+  ModelSpec spec_;
+  SplitLayout layout_;
   bool kv_cache_;
-  ForwardFlops formula_;
+  std::vector<ForwardFlops> formulas_;  // by rank
   FlopCount flops_;
-  TransformerModel model_;
-  KvPool cache_;
-  HostTier host_;
+  CollectiveVolume volume_;  // by formula
+  RankTeam ranks_;
   ContentText& text_;
   Sink sink_;
   Sampler sampler_;
   std::map<RequestId, Sequence> sequences_;
+  std::set<RequestId> on_host_;  // whose copies the ranks keep
   std::vector<TokenId> inputs_;
   std::vector<TokenId> cached_tokens_;  // by slot: whose key and value it holds; -1: never written
 };

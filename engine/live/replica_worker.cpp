@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/error.h"
+
 namespace servetwin {
 
 ReplicaWorker::ReplicaWorker(ReplicaId replica,
@@ -36,7 +38,7 @@ struct ReplicaWorker::Handler {
     const auto start = std::chrono::steady_clock::now();
     std::vector<RequestId> stopped = worker.runner_->run(batch);
     const auto taken = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start);
-    worker.done_({worker.replica_, batch.step, std::move(stopped), taken});
+    worker.done_({worker.replica_, batch.step, std::move(stopped), taken, nullptr});
   }
   void operator()(const std::vector<BlockCopy>& copies) const { worker.runner_->swap_out(copies); }
   void operator()(const Truncate& cut) const { worker.runner_->truncate(cut.request, cut.outputs); }
@@ -52,7 +54,12 @@ void ReplicaWorker::work() {
     Command command = std::move(commands_.front());
     commands_.pop_front();
     lock.unlock();
-    std::visit(Handler{*this}, command);
+    try {
+      std::visit(Handler{*this}, command);
+    } catch (const ExecutionError&) {
+      done_({replica_, StepId{0}, {}, {}, std::current_exception()});
+      return;
+    }
   }
 }
 

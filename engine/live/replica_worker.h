@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,11 +21,12 @@ struct StepResult {
   StepId step{0};
   std::vector<RequestId> stopped;  // ended with this step, in order of id
   Duration computed{};             // what the runner took for it
+  std::exception_ptr failure{};  // set: the runner threw this, the rest means nothing, and no result follows
 };
 
 class ReplicaWorker {
  public:
-  // `done` is called on the worker's thread after each step.
+  // `done` is called on the worker's thread after each step, and once more when the runner fails.
   ReplicaWorker(ReplicaId replica, std::unique_ptr<ModelRunner> runner, std::function<void(StepResult)> done);
   // Finishes the step it is in and drops the rest.
   ~ReplicaWorker();
@@ -40,6 +42,7 @@ class ReplicaWorker {
   void forget(RequestId request) { push(Forget{request}); }
   // Of all steps that have come back; only when none is under way.
   FlopCount flops() const { return runner_->flops(); }
+  CollectiveCheck collectives() const { return runner_->collectives(); }
 
  private:
   struct Truncate {

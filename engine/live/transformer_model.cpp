@@ -6,7 +6,6 @@
 #include "engine/base/check.h"
 #include "engine/models/computable.h"
 #include "kernels/activation/soft_cap.h"
-#include "kernels/embedding/embedding.h"
 
 namespace servetwin {
 
@@ -14,12 +13,15 @@ TransformerModel::TransformerModel(const ModelSpec& spec,
                                    const ModelWeights& weights,
                                    Tokens longest,
                                    int threads,
-                                   const std::vector<int>& cpus)
+                                   const std::vector<int>& cpus,
+                                   Communicator* group,
+                                   const SplitLayout& layout)
     : spec_(spec),
       weights_(weights),
+      ranks_(spec, group, layout.sequence_parallel),
       attention_(spec_, longest),
       latent_attention_(spec_, longest),
-      feed_forward_(spec_),
+      feed_forward_(spec_, layout.expert_parallel ? group : nullptr),
       team_(threads, cpus) {
   const std::string reason = why_not_computed(spec);
   CHECK_INVARIANT(reason.empty(), reason);
@@ -35,6 +37,7 @@ const float* TransformerModel::forward(const StepBatch& batch,
     run_layer(index, step, cache.layer(index));
   }
   add_and_normalise(weights_.final_norm);
+  ranks_.spread(hidden_);
   return logits(batch);
 }
 
@@ -42,7 +45,8 @@ const float* TransformerModel::forward(const StepBatch& batch,
 void TransformerModel::start(const StepBatch& batch, const std::vector<TokenId>& tokens) {
   const std::int64_t count = batch.num_tokens();
   CHECK_INVARIANT(static_cast<std::int64_t>(tokens.size()) == count, tokens.size(), count);
-  norm_ = {count, spec_.hidden, static_cast<float>(spec_.norm_epsilon)};
+  ranks_.begin(count);
+  norm_ = {ranks_.own_tokens(), spec_.hidden, static_cast<float>(spec_.norm_epsilon)};
   positions_.resize(static_cast<std::size_t>(count));
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
     const auto first = static_cast<std::int32_t>(batch.rows[row].context.value);
@@ -50,8 +54,7 @@ void TransformerModel::start(const StepBatch& batch, const std::vector<TokenId>&
       positions_[static_cast<std::size_t>(t)] = first + (t - batch.cu_seqlens[row]);
     }
   }
-  residual_.resize(elements(count, spec_.hidden));
-  embedding(weights_.embedding.view(), tokens.data(), count, residual_.data());
+  ranks_.embed(weights_.embedding, tokens, residual_);
   const auto scale = static_cast<float>(spec_.embedding_scale);
   for (float& value : residual_) value *= scale;
   hidden_.assign(residual_.size(), 0.0F);
@@ -61,14 +64,22 @@ void TransformerModel::run_layer(std::int64_t index, const StepContext& step, co
   const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(index)];
   const LayerSpec layer = layer_spec(spec_, index);
   add_and_normalise(weights.attention_norm);
+  ranks_.spread(hidden_);
   if (spec_.is_mla()) {
     latent_attention_.run(weights, step, cache, hidden_);
   } else {
     attention_.run(weights, layer, step, cache, hidden_);
   }
+  ranks_.collect(hidden_);
   if (spec_.sandwich_norms) normalise(weights.post_attention_norm);
   add_and_normalise(weights.feed_forward_norm);
-  feed_forward_.run(weights, layer, step, hidden_);
+  if (layer.has_experts && feed_forward_.exchanges()) {
+    feed_forward_.run(weights, layer, ranks_.own_tokens(), step.team, hidden_);
+  } else {
+    ranks_.spread(hidden_);
+    feed_forward_.run(weights, layer, step.tokens(), step.team, hidden_);
+    ranks_.collect(hidden_);
+  }
   if (spec_.sandwich_norms) normalise(weights.post_feed_forward_norm);
 }
 
@@ -92,7 +103,7 @@ const float* TransformerModel::logits(const StepBatch& batch) {
   if (sampled > 0) matmul(head, sampled, last_.data(), team_);
   const auto cap = static_cast<float>(spec_.logit_soft_cap);
   if (cap > 0) soft_cap(logits_.data(), cap, static_cast<std::int64_t>(logits_.size()));
-  return logits_.data();
+  return ranks_.gather_logits(logits_, sampled);
 }
 
 }  // namespace servetwin

@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "engine/base/weight_matrix.h"
+#include "engine/models/matrix_bytes.h"
 
 namespace servetwin {
 
 using Weights = std::vector<float>;
 
-// Owns what a WeightMatrix views.
+// Keeps what a WeightMatrix views, or is a part of a matrix that does.
 struct StoredMatrix {
   DType dtype = DType::kF32;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::vector<std::byte> bytes;
+  MatrixBytes bytes;
 
   bool empty() const { return bytes.empty(); }
   std::int64_t size() const { return rows * columns; }  // elements
@@ -26,5 +27,12 @@ struct StoredMatrix {
 
 StoredMatrix f32_matrix(std::int64_t rows, std::int64_t columns, const Weights& values);
 Weights floats_of(const StoredMatrix& matrix);
+
+// The rows of all, one below the other; they have the same columns and format.
+StoredMatrix stacked(const std::vector<StoredMatrix>& matrices);
+// Rows [first, first + count): a part, valid as long as the matrix's bytes.
+StoredMatrix rows_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);
+// Columns [first, first + count): a copy. Both are whole blocks of the format.
+StoredMatrix columns_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);
 
 }  // namespace servetwin

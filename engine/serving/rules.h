@@ -65,6 +65,8 @@ class AdmissionRule {
   virtual std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const = 0;
   // How often others may enter past one that was refused; it ends the scan after that.
   virtual std::int64_t most_skips() const { return 0; }
+  // Whether it asks the settings watermark and full_sequence_gate.
+  virtual bool keeps_watermark() const { return false; }
   virtual RuleListener* listener() { return nullptr; }
 };
 

@@ -18,6 +18,7 @@
 #include "scenarios/assemble.h"
 #include "scenarios/scenario.h"
 #include "sim/backend/sim_backend.h"
+#include "tests/bench/collectives_bench.h"
 #include "tests/bench/decode_bench.h"
 #include "tests/bench/vidur_bench.h"
 
@@ -128,6 +129,7 @@ Settings parse(int count, char** words) {
 
 int main(int count, char** words) {
   if (count > 1 && std::strcmp(words[1], "decode") == 0) return decode_bench(count - 2, words + 2);
+  if (count > 1 && std::strcmp(words[1], "collectives") == 0) return collectives_bench(count - 2, words + 2);
   if (count > 1 && std::strcmp(words[1], "vidur") == 0) return vidur_bench(count - 2, words + 2);
   const Settings s = parse(count, words);
   double rate = s.rate;

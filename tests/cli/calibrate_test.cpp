@@ -165,6 +165,23 @@ TEST_CASE("score and fit-engine say so where no published run is asked for") {
   CHECK_FALSE(ground.has("e.yaml"));
 }
 
+TEST_CASE("a profile is scored on the calls of another device alone, and nothing is written then") {
+  const std::string data = std::string(SERVETWIN_DATA_DIR) + "/aiconfigurator_ops";
+  if (!std::filesystem::exists(data)) {
+    WARN("skipped: no " << data);
+    return;
+  }
+  const Playground ground;
+  const std::string fit = "$S fit " + data + " --device a100-sxm --unseen-by ";
+  const Outcome scored = ground.run(fit + "h100-sxm");
+  CHECK(scored.code == 0);
+  CHECK(contains(scored.out, "of which it saw none"));
+  CHECK(contains(ground.run(fit + "a100-sxm").err, "fitted to a100-sxm's own calls"));
+  CHECK(ground.run(fit + "h100-sxm --out p.yaml").code == 2);
+  CHECK(ground.run(fit + "rtx-4090").code == 2);
+  CHECK_FALSE(ground.has("p.yaml"));
+}
+
 TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
   const Playground ground;
   CHECK(ground.run("$S calibrate tiny-live --budget soon").code == 2);
@@ -176,6 +193,9 @@ TEST_CASE("calibrate and fidelity say what is wrong with what they are given") {
   CHECK(quickstart.code == 2);
   CHECK(contains(quickstart.err, "[CFG401]"));
   CHECK_FALSE(ground.has("q.yaml.rows.csv"));
+  const Outcome ranks = ground.run("$S calibrate tiny-live --set layout.tp=2 --budget 1s --out q.yaml");
+  CHECK(ranks.code == 2);
+  CHECK(contains(ranks.err, "a profile is of one rank, and there are 2"));
 }
 
 }  // namespace

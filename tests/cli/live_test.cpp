@@ -99,16 +99,42 @@ TEST_CASE("cores are given out as stated, and lists of cores that are none are r
   CHECK(contains(few.err, "2 compute threads need a core each, and --cpus 0 has 1"));
 }
 
+TEST_CASE("a live run on ranks says what each holds and what was sent, and has parity") {
+  const Playground ground;
+  const std::string share =
+      "each of 2 ranks: 2 of 4 heads, 1 of 2 KV heads, 64 of 128 feed-forward columns, 256 of 512 tokens of "
+      "the "
+      "vocabulary; weights ";
+  for (const std::string more : {"", " --sequence-parallel"}) {
+    const Outcome live = ground.run("$S live tiny-live --force --out r --set layout.tp=2" + more + kFewer);
+    INFO(live.err + live.out);
+    CHECK(live.code == 0);
+    CHECK(contains(live.err, share));
+    CHECK(contains(live.out, more.empty() ? "ranks: 1" : "reduce-scatters of "));
+    CHECK(contains(live.out, "as the formulas say\n"));
+    CHECK(contains(ground.read("r/summary.json"), "2 tensor-parallel ranks of 1 thread a replica"));
+    CHECK(ground.run("$S replay r").code == 0);
+    CHECK(ground.run("$S parity r").code == 0);
+  }
+  CHECK(contains(ground.run("$S validate tiny-live --set layout.tp=2").out, share));
+  CHECK(contains(ground.run("$S config show --resolved tiny-live --set layout.tp=2").out, share));
+  const Outcome experts = ground.run("$S live tiny-live --out s --set layout.tp=2 --expert-parallel");
+  CHECK(experts.code == 2);
+  CHECK(contains(experts.err, "expert parallelism is asked for, and the model has no experts"));
+}
+
 TEST_CASE("what cannot run live is refused by name, all of it at once") {
   const Playground ground;
   const Outcome outcome = ground.run(
-      "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --set layout.tp=2 --set "
+      "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --sequence-parallel --set "
       "replicas=1 --set engine.kv_dtype=mxfp4");
   CHECK(outcome.code == 2);
   CHECK(contains(outcome.err, "CFG401"));
   CHECK(contains(outcome.err, "spec.model"));
-  CHECK(contains(outcome.err, "spec.layout"));
+  CHECK(contains(outcome.err, "spec.layout.tp: one rank has nobody to share tokens or experts with"));
   CHECK(contains(outcome.err, "a live cache does not hold mxfp4"));
+  CHECK(contains(outcome.err, "--set engine.kv_dtype=mxfp4: spec.engine.kv_dtype"));
+  CHECK(contains(ground.run("$S live quickstart").err, "quickstart.yaml:16:10: spec.model"));
   CHECK(ground.run("$S live tiny-live --threads many").code == 2);
   CHECK(ground.run("$S live tiny-live --temperature -1").code == 2);
 }

@@ -147,6 +147,20 @@ TEST_CASE("SIGINT and SIGTERM leave partial results that say so") {
   CHECK(ground.run("$S" + endless + "kill -INT $pid; wait $pid").code == 130);
 }
 
+TEST_CASE("two signals at once are one request, and leave partial results too") {
+  const Playground ground;
+  const std::string twice =  // both are pending when it goes on
+      "$S simulate quickstart --set workload.duration=200h --set run.warmup=0s --out r & pid=$!; "
+      "until [ -s r/requests.csv.partial ]; do sleep 0.05; done; "
+      "kill -STOP $pid; kill -TERM $pid; kill -INT $pid; kill -CONT $pid; wait $pid";
+  const Outcome outcome = ground.run(twice);
+  CHECK((outcome.code == 143 || outcome.code == 130));  // either may come first
+  const auto json = nlohmann::json::parse(ground.read("r/summary.json"), nullptr, false);
+  REQUIRE(json.is_object());
+  CHECK(json["complete"] == false);
+  CHECK(contains(outcome.err, "incomplete"));
+}
+
 TEST_CASE("a run in which nothing can go on is exit code 1 and says who waits") {
   const Playground ground;
   write_tiny(ground);

@@ -20,7 +20,9 @@ ModelSpec live_rig_spec() {
   return spec;
 }
 
-LiveRig::LiveRig(const std::string& name, const std::string& tokenizer_config)
+LiveRig::LiveRig(const std::string& name,
+                 const std::string& tokenizer_config,
+                 const std::function<void(LiveEngineOptions&)>& change)
     : folder_(name, live_rig_spec(), random_weights(live_rig_spec(), 7)) {
   std::ifstream in(std::string(SERVETWIN_SOURCE_DIR) + "/tests/oracles/tokenizers/smollm.json");
   std::ostringstream text;
@@ -33,6 +35,7 @@ LiveRig::LiveRig(const std::string& name, const std::string& tokenizer_config)
   options.engine.num_blocks = Blocks{200};
   options.engine.max_num_seqs = 8;
   options.engine.max_num_batched_tokens = Tokens{64};
+  if (change) change(options);
   engine_ = std::make_unique<LiveEngine>(options, board_);
   api_ = std::make_unique<OpenAiApi>(*engine_, board_, ApiOptions{});
   HttpServerOptions server;

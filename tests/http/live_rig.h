@@ -23,7 +23,9 @@ ModelSpec live_rig_spec();
 
 class LiveRig {
  public:
-  explicit LiveRig(const std::string& name, const std::string& tokenizer_config = kTemplate);
+  explicit LiveRig(const std::string& name,
+                   const std::string& tokenizer_config = kTemplate,
+                   const std::function<void(LiveEngineOptions&)>& change = {});
 
   std::string folder() const { return folder_.path(); }
   std::uint16_t port() const { return server_->port(); }
@@ -32,6 +34,7 @@ class LiveRig {
   Json answer(const std::string& path, const Json& body) const;
   std::string text(const Json& body) const;
   std::string metrics() const;
+  const LiveEngine& engine() const { return *engine_; }
 
  private:
   TinyCheckpoint folder_;

@@ -35,27 +35,27 @@ std::vector<TokenId> text(std::uint64_t stream) {
 // Random bits as blocks of a format, their f16 scales replaced by ones that keep weights small.
 StoredMatrix blocks(DType type, std::int64_t rows, std::int64_t columns, std::uint64_t entity) {
   const BlockLayout layout = layout_of(type);
-  StoredMatrix matrix{type, rows, columns, {}};
+  std::vector<std::byte> bytes;
   for (std::int64_t i = 0; i < rows * columns / layout.block_elements * layout.block_bytes; ++i) {
     const std::uint64_t draw = draw_u64({6, Stream::kTest, entity}, static_cast<std::uint32_t>(i));
-    matrix.bytes.push_back(static_cast<std::byte>(draw & 255U));
+    bytes.push_back(static_cast<std::byte>(draw & 255U));
   }
   if (layout.block_elements == 1) {  // the upper byte of each element: sign, and an exponent near 2^-6
     const std::byte exponent = type == DType::kBF16 ? std::byte{0x3C} : std::byte{0x24};
-    for (std::size_t at = 1; at < matrix.bytes.size(); at += 2) {
-      matrix.bytes[at] = (matrix.bytes[at] & std::byte{0x80}) | exponent;
+    for (std::size_t at = 1; at < bytes.size(); at += 2) {
+      bytes[at] = (bytes[at] & std::byte{0x80}) | exponent;
     }
-    return matrix;
+    return {type, rows, columns, std::move(bytes)};
   }
   const bool is_k = layout.block_elements == 256;
   const std::size_t scale = type == DType::kQ6_K ? 208 : 0;
-  for (std::size_t at = scale; at < matrix.bytes.size(); at += static_cast<std::size_t>(layout.block_bytes)) {
-    matrix.bytes[at + 1] = is_k ? std::byte{0x04} : std::byte{0x14};  // some 2^-14, some 2^-10
+  for (std::size_t at = scale; at < bytes.size(); at += static_cast<std::size_t>(layout.block_bytes)) {
+    bytes[at + 1] = is_k ? std::byte{0x04} : std::byte{0x14};  // some 2^-14, some 2^-10
     if (type == DType::kQ6_K || type == DType::kQ4_0 || type == DType::kQ5_0 || type == DType::kQ8_0)
       continue;
-    matrix.bytes[at + 3] = is_k ? std::byte{0x04} : std::byte{0x94};
+    bytes[at + 3] = is_k ? std::byte{0x04} : std::byte{0x94};
   }
-  return matrix;
+  return {type, rows, columns, std::move(bytes)};
 }
 
 template <class Action>

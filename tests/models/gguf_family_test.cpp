@@ -65,10 +65,8 @@ class FamilyWriter {
     builder_.tensor(prefix_ + name, shape, 0, raw_floats(floats_of(matrix)));
   }
 
-  static StoredMatrix above(StoredMatrix upper, const StoredMatrix& lower) {
-    upper.rows += lower.rows;
-    upper.bytes.insert(upper.bytes.end(), lower.bytes.begin(), lower.bytes.end());
-    return upper;
+  static StoredMatrix above(const StoredMatrix& upper, const StoredMatrix& lower) {
+    return stacked({upper, lower});
   }
 
   // The two rows of a rotated pair side by side, for architecture llama.

@@ -1,5 +1,4 @@
-// If these fail, an index can lead out of its folder, shards are mixed up, or a slice holds another rank's
-// part.
+// If these fail, an index can lead out of its folder, or shards are mixed up.
 #include <filesystem>
 #include <string>
 
@@ -125,37 +124,6 @@ TEST_CASE("a file that is cut or rewritten while it is open is an error, not a c
   CHECK(problem_of_reading([&] { checkpoint.read(*checkpoint.find("a")); }).code ==
         std::string(kModelFileChanged));
   CHECK(problem_of_reading([&] { checkpoint.check_unchanged(); }).code == std::string(kModelFileChanged));
-}
-
-// [4][6] of i8, element = 10 · row + column.
-MatrixView small_matrix(std::vector<std::byte>& bytes) {
-  for (int i = 0; i < 24; ++i) bytes.push_back(static_cast<std::byte>(10 * (i / 6) + i % 6));
-  return matrix_of({DType::kI8, {4, 6}, bytes});
-}
-
-TEST_CASE("ranks' slices of rows and columns are disjoint and make the whole") {
-  std::vector<std::byte> bytes;
-  const MatrixView matrix = small_matrix(bytes);
-  for (int rank = 0; rank < 2; ++rank) {
-    const MatrixView rows = *slice_rows(matrix, {rank, 2}).value;
-    CHECK(rows.rows == 2);
-    CHECK(rows.row(1)[5] == static_cast<std::byte>(10 * (2 * rank + 1) + 5));
-    const MatrixView columns = *slice_columns(matrix, {rank, 2}).value;
-    CHECK(columns.columns == 3);
-    CHECK(columns.row(3).size() == 3);
-    CHECK(columns.row(3)[2] == static_cast<std::byte>(30 + 3 * rank + 2));
-  }
-  const MatrixView corner = *slice_columns(*slice_rows(matrix, {1, 2}).value, {2, 3}).value;
-  CHECK(corner.row(0)[0] == static_cast<std::byte>(24));
-  CHECK(slice_rows(matrix, {0, 3}).message == "4 rows cannot be shared by 3 ranks");
-  CHECK(slice_columns(matrix, {0, 4}).message == "6 columns cannot be shared by 4 ranks");
-}
-
-TEST_CASE("a cut through a quantised block is refused") {
-  const std::vector<std::byte> bytes(2 * 2 * 18);
-  const MatrixView matrix = matrix_of({DType::kQ4_0, {2, 64}, bytes});
-  CHECK(slice_columns(matrix, {1, 2}).value->row(1).data() == bytes.data() + 3 * 18);
-  CHECK_FALSE(slice_columns(matrix, {1, 4}));
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ class LiveRun {
     options.observers = {&tally};
     result = run_scenario(scenario_, options);
     flops = world.flops();
+    collectives = world.collectives();
   }
   ~LiveRun() {
     std::error_code ignored;
@@ -84,6 +85,7 @@ class LiveRun {
 
   RunResult result;
   std::optional<FlopCount> flops;
+  std::optional<CollectiveCheck> collectives;
   Tally tally;
 
  private:
@@ -94,9 +96,10 @@ class LiveRun {
 // The core of a run, fed with its journal.
 class JournalReplay {
  public:
-  explicit JournalReplay(const LiveRun& run)
-      : reader_(run.journal()),
-        parts_(assemble(run.scenario())),
+  explicit JournalReplay(const LiveRun& run) : JournalReplay(run.scenario(), run.journal()) {}
+  JournalReplay(const Scenario& scenario, const std::string& journal)
+      : reader_(journal),
+        parts_(assemble(scenario)),
         cluster_(parts_.cluster, parts_.make_rules, std::move(parts_.router), {&log_}),
         backend_(reader_, [this](const RequestSpec& request) { cluster_.add_request(request); }),
         decisions_(cluster_, backend_, log_) {}

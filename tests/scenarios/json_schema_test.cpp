@@ -134,7 +134,7 @@ TEST_CASE("an independent validator accepts the shipped scenarios and refuses br
   CHECK(
       validator.verdicts({changed("replicas: 2", "replicaz: 2"), changed("replicas: 2", "replicas: 0"),
                           changed("ttft: 500ms", "ttft: 500"), changed("process: poisson", "process: poison"),
-                          changed("{model: analytic}", "{model: analytic, rate: 3}"),
+                          changed("engine: vllm-0.15}", "engine: vllm-0.15, rate: 3}"),
                           changed("device: h100-sxm", "")}) == "nnnnnn");
 }
 

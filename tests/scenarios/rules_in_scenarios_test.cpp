@@ -54,7 +54,18 @@ TEST_CASE("what a scenario says of rules and nobody asks is refused, not ignored
     CHECK(refusal({engine, "engine.rules.admission=conservative"}).find("ask no such rule") !=
           std::string::npos);
     CHECK(refusal({engine, "engine.rules.yield=by_order"}).find("let nobody give way") != std::string::npos);
+    CHECK(refusal({engine, "engine.watermark=0.05"}).find("keeps no watermark") != std::string::npos);
+    CHECK(refusal({engine, "engine.full_sequence_gate=false"}).find("has no such gate") != std::string::npos);
   }
+  const std::string reserving = refusal({"engine.rules.admission=conservative", "engine.watermark=0.05"});
+  CHECK(reserving.find("spec.engine.watermark: conservative keeps no watermark") != std::string::npos);
+  CHECK(refusal({"engine.preset=vllm-v0", "engine.rules.admission=conservative"}).empty());
+  CHECK(refusal({"engine.watermark=0.05"}).empty());
+}
+
+TEST_CASE("a rule that lacks something is refused with the line that chose it") {
+  const std::string text = refusal({"engine.rules.waiting_order=sjf"});
+  CHECK(text.find("preemption.yaml:") != std::string::npos);
 }
 
 TEST_CASE("a scenario of any preset reads back from what is written of it") {

@@ -129,6 +129,9 @@ TEST_CASE("what is wrong with an override is said as it was written, with what t
   CHECK(errors_with("seed=") ==
         "--set seed=: has no value after the = (write one, or seed=null for the "
         "default, as if the key were not there) [CFG018]");
+  CHECK(errors_with("workload.classes.0.weight=3") ==
+        "--set workload.classes.0.weight=3: a key that is a number (an item of a list is written name[0]) "
+        "[CFG018]");
   CHECK(errors_with("seed[0]=1") == "--set seed[0]=1: spec.seed is no list (leave out the index) [CFG018]");
   CHECK(errors_of(kMinimal, {{}, "trace:"}).find("names no file (write --workload trace:FILE)") !=
         std::string::npos);

@@ -42,11 +42,7 @@ class SafetensorsWriter {
 };
 
 // Rows of both, one below the other.
-StoredMatrix above(StoredMatrix upper, const StoredMatrix& lower) {
-  upper.rows += lower.rows;
-  upper.bytes.insert(upper.bytes.end(), lower.bytes.begin(), lower.bytes.end());
-  return upper;
-}
+StoredMatrix above(const StoredMatrix& upper, const StoredMatrix& lower) { return stacked({upper, lower}); }
 
 // One layer under the names of the model's family.
 class LayerWriter {
@@ -146,9 +142,7 @@ class LayerWriter {
 
   StoredMatrix of_expert(const StoredMatrix& stack, std::int64_t expert) const {
     const std::int64_t rows = stack.rows / spec_.moe.num_experts;
-    const auto size = static_cast<std::ptrdiff_t>(stack.bytes.size()) / spec_.moe.num_experts;
-    const auto begin = stack.bytes.begin() + expert * size;
-    return {stack.dtype, rows, stack.columns, {begin, begin + size}};
+    return rows_of(stack, expert * rows, rows);
   }
 
   const ModelSpec& spec_;

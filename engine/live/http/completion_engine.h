@@ -109,6 +109,8 @@ class CompletionEngine {
   virtual void cancel(RequestId id) = 0;
   // The listener is told the metrics in Prometheus' text format as if they were the answer.
   virtual bool scrape(RequestId id) = 0;
+  // Why it serves no more, when what computes has failed: all answers have ended then. Empty while it serves.
+  virtual std::string failure() const { return ""; }
   // Ends when all answers have; nothing may be submitted any more. What the core has decided is final then.
   virtual const Cluster& stop() = 0;
 };

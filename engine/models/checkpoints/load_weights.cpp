@@ -12,13 +12,6 @@
 namespace servetwin {
 namespace {
 
-// `count` rows of a matrix, from row `first`.
-StoredMatrix rows_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count) {
-  const auto row_bytes = static_cast<std::ptrdiff_t>(matrix.view().row_bytes());
-  const auto begin = matrix.bytes.begin() + first * row_bytes;
-  return {matrix.dtype, count, matrix.columns, {begin, begin + count * row_bytes}};
-}
-
 class WeightLoader {
  public:
   explicit WeightLoader(const WeightSource& source) : source_(source), spec_(source.spec()) {}
@@ -163,16 +156,14 @@ class WeightLoader {
       used_.insert(source_.stored_name(name));
       return source_.load_matrix(name, {count, rows, columns});
     }
-    StoredMatrix stacked;
+    std::vector<StoredMatrix> experts;
     for (std::int64_t expert = 0; expert < count; ++expert) {
       const std::string name = expert_name(expert, matrix);
-      const StoredMatrix one = take(name, rows, columns);
-      if (expert == 0) stacked = {one.dtype, 0, columns, {}};
-      if (one.dtype != stacked.dtype) refuse(name, "is in another format than the experts before it");
-      stacked.rows += rows;
-      stacked.bytes.insert(stacked.bytes.end(), one.bytes.begin(), one.bytes.end());
+      experts.push_back(take(name, rows, columns));
+      if (experts.back().dtype != experts.front().dtype)
+        refuse(name, "is in another format than the experts before it");
     }
-    return stacked;
+    return stacked(experts);
   }
 
   Weights take(const std::string& name, std::int64_t size) {

@@ -45,16 +45,16 @@ Weights WeightSource::load(const std::string& name, const Shape& shape) const {
 
 StoredMatrix WeightSource::load_matrix(const std::string& name, const Shape& shape) const {
   const TensorInfo& tensor = required(name, shape);
-  StoredMatrix stored{tensor.dtype, num_rows(shape), row_length(shape), checkpoint_.read(tensor)};
+  const StoredMatrix stored{tensor.dtype, num_rows(shape), row_length(shape), checkpoint_.read(tensor)};
   const std::vector<std::size_t> order = row_order(name, stored.rows);
   if (order.empty()) return stored;
-  const std::vector<std::byte> bytes = stored.bytes;
-  const MatrixView matrix = matrix_of({tensor.dtype, tensor.shape, bytes});
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const ByteSpan row = matrix.row(static_cast<std::int64_t>(order[i]));
-    std::copy(row.begin(), row.end(), stored.bytes.begin() + static_cast<std::ptrdiff_t>(i * row.size()));
+  std::vector<std::byte> bytes;
+  bytes.reserve(stored.bytes.size());
+  for (const std::size_t from : order) {
+    const std::byte* row = stored.view().row(static_cast<std::int64_t>(from));
+    bytes.insert(bytes.end(), row, row + stored.view().row_bytes());
   }
-  return stored;
+  return {stored.dtype, stored.rows, stored.columns, std::move(bytes)};
 }
 
 std::string WeightSource::stored_name(const std::string& name) const {

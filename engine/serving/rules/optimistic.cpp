@@ -20,6 +20,7 @@ class Optimistic final : public AdmissionRule {
   explicit Optimistic(const Params& params) : params_(params) {}
 
   std::int64_t most_skips() const override { return params_.max_skips; }
+  bool keeps_watermark() const override { return true; }
 
   std::optional<HeldReason> refuse(const AdmissionView& view, const EngineConfig& config) const override {
     const Blocks need = config.full_sequence_gate ? view.need_sequence : view.need_chunk;
