@@ -110,7 +110,7 @@ TEST_CASE("a live run on ranks says what each holds and what was sent, and has p
     INFO(live.err + live.out);
     CHECK(live.code == 0);
     CHECK(contains(live.err, share));
-    CHECK(contains(live.out, more.empty() ? "ranks: 1" : "reduce-scatters of "));
+    CHECK(contains(live.out, more.empty() ? " all-reduces of " : " reduce-scatters of "));
     CHECK(contains(live.out, "as the formulas say\n"));
     CHECK(contains(ground.read("r/summary.json"), "2 tensor-parallel ranks of 1 thread a replica"));
     CHECK(ground.run("$S replay r").code == 0);
@@ -126,15 +126,17 @@ TEST_CASE("a live run on ranks says what each holds and what was sent, and has p
 TEST_CASE("what cannot run live is refused by name, all of it at once") {
   const Playground ground;
   const Outcome outcome = ground.run(
-      "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --sequence-parallel --set "
+      "$S live quickstart --set model=mistralai/Mixtral-8x7B-Instruct-v0.1 --set layout.tp=2 --set "
       "replicas=1 --set engine.kv_dtype=mxfp4");
   CHECK(outcome.code == 2);
   CHECK(contains(outcome.err, "CFG401"));
   CHECK(contains(outcome.err, "spec.model"));
-  CHECK(contains(outcome.err, "spec.layout.tp: one rank has nobody to share tokens or experts with"));
   CHECK(contains(outcome.err, "a live cache does not hold mxfp4"));
   CHECK(contains(outcome.err, "--set engine.kv_dtype=mxfp4: spec.engine.kv_dtype"));
   CHECK(contains(ground.run("$S live quickstart").err, "quickstart.yaml:16:10: spec.model"));
+  const Outcome alone = ground.run("$S live tiny-live --sequence-parallel");
+  CHECK(alone.code == 2);
+  CHECK(contains(alone.err, "spec.layout.tp: one rank has nobody to share tokens or experts with"));
   CHECK(ground.run("$S live tiny-live --threads many").code == 2);
   CHECK(ground.run("$S live tiny-live --temperature -1").code == 2);
 }
