@@ -32,6 +32,8 @@ Weights floats_of(const StoredMatrix& matrix);
 StoredMatrix stacked(const std::vector<StoredMatrix>& matrices);
 // Rows [first, first + count): a part, valid as long as the matrix's bytes.
 StoredMatrix rows_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);
+// The same with bytes of its own.
+inline StoredMatrix owned(const StoredMatrix& part) { return stacked({part}); }
 // Columns [first, first + count): a copy. Both are whole blocks of the format.
 StoredMatrix columns_of(const StoredMatrix& matrix, std::int64_t first, std::int64_t count);
 

@@ -25,7 +25,7 @@ void check_step(const Change& change) {
       CollectiveProgram program{count + 1, ranks, {{}}};
       program.steps[0].count = count;
       change(program);
-      std::vector<Bytes> results(static_cast<std::size_t>(ranks));
+      std::vector<ByteBuffer> results(static_cast<std::size_t>(ranks));
       CHECK(all_empty(run_ranks(ranks, [&](Communicator& group) {
         results[static_cast<std::size_t>(group.rank())] = play(program, group);
       })));
@@ -72,7 +72,7 @@ TEST_CASE("random programs of collectives give what the definitions say, on grou
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
       INFO(ranks << " ranks, seed " << seed);
       const CollectiveProgram program = random_program(seed, ranks, 12);
-      std::vector<Bytes> results(static_cast<std::size_t>(ranks));
+      std::vector<ByteBuffer> results(static_cast<std::size_t>(ranks));
       const Errors errors = run_ranks(ranks, [&](Communicator& group) {
         results[static_cast<std::size_t>(group.rank())] = play(program, group);
       });

@@ -34,12 +34,12 @@ TEST_CASE(
     INFO("seed " << seed);
     const auto group = mpi_group();
     const CollectiveProgram program = random_program(seed, group->size(), 12);
-    const Bytes result = play(program, *group);
+    const ByteBuffer result = play(program, *group);
     CHECK(result == expected_results(program, group->rank()));
-    Bytes of_threads;
+    ByteBuffer of_threads;
     Counts counts;
     run_ranks(group->size(), [&](Communicator& rank) {
-      const Bytes own = play(program, rank);
+      const ByteBuffer own = play(program, rank);
       if (rank.rank() != group->rank()) return;
       of_threads = own;
       counts = counts_of(rank);
@@ -71,7 +71,7 @@ TEST_CASE("groups split off from groups, and from those again, keep their messag
   groups.push_back(group->split(-group->rank() / 2));
   groups.push_back(groups[0]->split(5));
   groups.push_back(group->split(5));
-  std::vector<Bytes> results(groups.size());
+  std::vector<ByteBuffer> results(groups.size());
   std::vector<CollectiveProgram> programs;
   std::vector<std::thread> threads;
   for (const auto& one : groups)

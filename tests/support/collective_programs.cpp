@@ -63,14 +63,14 @@ void draw_split(Step& step, Draws& draws, int ranks) {
   }
 }
 
-void append(Bytes& out, const void* from, std::size_t bytes) {
+void append(ByteBuffer& out, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const std::size_t before = out.size();
   out.resize(before + bytes);
   std::memcpy(out.data() + before, from, bytes);
 }
 
-void append(Bytes& out, const std::vector<float>& values) {
+void append(ByteBuffer& out, const std::vector<float>& values) {
   append(out, values.data(), values.size() * sizeof(float));
 }
 
@@ -85,7 +85,7 @@ std::vector<float> sum_of_all(const Program& p, std::size_t s, std::size_t count
 }
 
 // What r gives to `to` in an all-to-all: its place is behind the pieces for lower ranks.
-Bytes piece_for(const Program& p, std::size_t s, int r, int to) {
+ByteBuffer piece_for(const Program& p, std::size_t s, int r, int to) {
   const Step& step = p.steps[s];
   std::size_t first = 0;
   std::size_t all = 0;
@@ -94,12 +94,12 @@ Bytes piece_for(const Program& p, std::size_t s, int r, int to) {
     if (other < to) first += bytes;
     all += bytes;
   }
-  const Bytes given = program_bytes(p, s, r, all);
+  const ByteBuffer given = program_bytes(p, s, r, all);
   const auto begin = given.begin() + static_cast<std::ptrdiff_t>(first);
   return {begin, begin + static_cast<std::ptrdiff_t>(step.pair_bytes[at(r * p.ranks + to)])};
 }
 
-void expect_collective(const Program& p, std::size_t s, int rank, Bytes& out) {
+void expect_collective(const Program& p, std::size_t s, int rank, ByteBuffer& out) {
   const Step& step = p.steps[s];
   const std::size_t n = at(p.ranks);
   switch (step.op) {
@@ -114,7 +114,7 @@ void expect_collective(const Program& p, std::size_t s, int rank, Bytes& out) {
       return;
     case CollectiveOp::kAllToAll:
       for (int r = 0; r < p.ranks; ++r) {
-        const Bytes piece = piece_for(p, s, r, rank);
+        const ByteBuffer piece = piece_for(p, s, r, rank);
         append(out, piece.data(), piece.size());
       }
       return;
@@ -129,7 +129,7 @@ std::span<const std::byte> bytes_of(const std::vector<float>& values) {
   return std::as_bytes(std::span(values));
 }
 
-void play_all_to_all(const Program& p, std::size_t s, Communicator& group, Bytes& out) {
+void play_all_to_all(const Program& p, std::size_t s, Communicator& group, ByteBuffer& out) {
   const Step& step = p.steps[s];
   const int rank = group.rank();
   std::vector<std::size_t> give;
@@ -142,12 +142,12 @@ void play_all_to_all(const Program& p, std::size_t s, Communicator& group, Bytes
     given += give.back();
     taken += take.back();
   }
-  Bytes received(taken);
+  ByteBuffer received(taken);
   group.all_to_all(program_bytes(p, s, rank, given), give, received, take);
   append(out, received.data(), received.size());
 }
 
-void play_collective(const Program& p, std::size_t s, Communicator& group, Bytes& out) {
+void play_collective(const Program& p, std::size_t s, Communicator& group, ByteBuffer& out) {
   const Step& step = p.steps[s];
   const std::size_t n = at(p.ranks);
   std::vector<float> mine = program_floats(p, s, group.rank(), step.count);
@@ -217,8 +217,8 @@ std::vector<float> program_floats(const Program& program, std::size_t step, int 
   return values;
 }
 
-Bytes program_bytes(const Program& program, std::size_t step, int rank, std::size_t count) {
-  Bytes bytes(count);
+ByteBuffer program_bytes(const Program& program, std::size_t step, int rank, std::size_t count) {
+  ByteBuffer bytes(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
     const double unit = draw_unit({program.seed, Stream::kTest, entity_of(step, rank)}, index);
@@ -227,8 +227,8 @@ Bytes program_bytes(const Program& program, std::size_t step, int rank, std::siz
   return bytes;
 }
 
-Bytes expected_results(const Program& p, int rank) {
-  Bytes out;
+ByteBuffer expected_results(const Program& p, int rank) {
+  ByteBuffer out;
   for (std::size_t s = 0; s < p.steps.size(); ++s) {
     const Step& step = p.steps[s];
     if (step.kind == Step::Kind::collective) expect_collective(p, s, rank, out);
@@ -236,7 +236,7 @@ Bytes expected_results(const Program& p, int rank) {
       append(out, program_floats(p, s, step.sender[at(rank)], step.count));
     }
     if (step.kind == Step::Kind::split) {
-      const Bytes part =
+      const ByteBuffer part =
           expected_results(part_program(p, s, step.colour[at(rank)]), step.rank_in_part[at(rank)]);
       append(out, part.data(), part.size());
     }
@@ -244,8 +244,8 @@ Bytes expected_results(const Program& p, int rank) {
   return out;
 }
 
-Bytes play(const Program& p, Communicator& group) {
-  Bytes out;
+ByteBuffer play(const Program& p, Communicator& group) {
+  ByteBuffer out;
   const std::size_t rank = at(group.rank());
   for (std::size_t s = 0; s < p.steps.size(); ++s) {
     const Step& step = p.steps[s];
@@ -260,7 +260,7 @@ Bytes play(const Program& p, Communicator& group) {
     }
     if (step.kind == Step::Kind::split) {
       const auto part = group.split(step.colour[rank]);
-      const Bytes received = play(part_program(p, s, step.colour[rank]), *part);
+      const ByteBuffer received = play(part_program(p, s, step.colour[rank]), *part);
       append(out, received.data(), received.size());
     }
   }

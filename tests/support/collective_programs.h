@@ -9,7 +9,7 @@
 
 namespace servetwin {
 
-using Bytes = std::vector<std::byte>;
+using ByteBuffer = std::vector<std::byte>;
 
 struct ProgramStep {
   enum class Kind { collective, messages, split };
@@ -40,11 +40,11 @@ std::vector<float> program_floats(const CollectiveProgram& program,
                                   std::size_t step,
                                   int rank,
                                   std::size_t count);
-Bytes program_bytes(const CollectiveProgram& program, std::size_t step, int rank, std::size_t count);
+ByteBuffer program_bytes(const CollectiveProgram& program, std::size_t step, int rank, std::size_t count);
 
 // Everything that `rank` receives, one result behind the other, by the operations' definitions alone.
-Bytes expected_results(const CollectiveProgram& program, int rank);
+ByteBuffer expected_results(const CollectiveProgram& program, int rank);
 // The same from a group.
-Bytes play(const CollectiveProgram& program, Communicator& group);
+ByteBuffer play(const CollectiveProgram& program, Communicator& group);
 
 }  // namespace servetwin

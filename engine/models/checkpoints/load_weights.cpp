@@ -68,9 +68,9 @@ class WeightLoader {
     weights.output = take(attention + "o_proj.weight", spec_.hidden, width);
     if (is_fused()) {
       const StoredMatrix fused = take(attention + "qkv_proj.weight", width + 2 * kv_width, spec_.hidden);
-      weights.query = rows_of(fused, 0, width);
-      weights.key = rows_of(fused, width, kv_width);
-      weights.value = rows_of(fused, width + kv_width, kv_width);
+      weights.query = owned(rows_of(fused, 0, width));
+      weights.key = owned(rows_of(fused, width, kv_width));
+      weights.value = owned(rows_of(fused, width + kv_width, kv_width));
       return;
     }
     weights.query = take(attention + "q_proj.weight", width, spec_.hidden);
@@ -116,8 +116,8 @@ class WeightLoader {
     weights.down = take(part + "down_proj.weight", spec_.hidden, width);
     if (is_fused()) {
       const StoredMatrix fused = take(part + "gate_up_proj.weight", 2 * width, spec_.hidden);
-      weights.gate = rows_of(fused, 0, width);
-      weights.up = rows_of(fused, width, width);
+      weights.gate = owned(rows_of(fused, 0, width));
+      weights.up = owned(rows_of(fused, width, width));
       return weights;
     }
     weights.gate = take(part + "gate_proj.weight", width, spec_.hidden);
