@@ -28,6 +28,15 @@ Bytes reported_memory(const DeviceSpec& device) {
   return device.reported_memory.value_or(Bytes{device.memory.value / 100 * 99});
 }
 
-DeviceSpec device_from(const ConfigNode& node) { return read_params<DeviceSpec>(node); }
+DeviceSpec device_from(const ConfigNode& node) {
+  DeviceSpec device = read_params<DeviceSpec>(node);
+  if (device.reported_memory && *device.reported_memory > device.memory) {
+    const ConfigNode* given = node.find("reported_memory");
+    throw ConfigError(Problem{kCodeInconsistent, given != nullptr ? given->place : node.place,
+                              "reported_memory", "is more than the device's memory",
+                              "programs are told of a little less"});
+  }
+  return device;
+}
 
 }  // namespace servetwin

@@ -174,13 +174,24 @@ class Run {
     from.closed_loop = facts.closed_loop;
   }
 
-  // "h100-sxm" as "H100", "meta-llama/Llama-3.1-8B" without its owner, and the rate of what arrived.
+  // "rtx-4090" as "RTX 4090", "h100-sxm" without its form.
+  static std::string device_title(std::string id) {
+    for (const std::string& form : {std::string("-sxm"), std::string("-server")}) {
+      if (id.size() > form.size() && id.compare(id.size() - form.size(), form.size(), form) == 0)
+        id.resize(id.size() - form.size());
+    }
+    for (char& c : id) {
+      if (c == '-') c = ' ';
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    return id;
+  }
+
+  // "meta-llama/Llama-3.1-8B" without its owner, and the rate of what arrived.
   void fill_deployment() {
     const ScenarioSpec& spec = scenario_.spec();
-    std::string device = scenario_.device.name.substr(0, scenario_.device.name.find('-'));
-    for (char& c : device) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    result_.deployment.devices =
-        fmt::format("{} × {}", spec.replicas * spec.layout.tp * spec.layout.pp, device);
+    result_.deployment.devices = fmt::format("{} × {}", spec.replicas * spec.layout.tp * spec.layout.pp,
+                                             device_title(scenario_.device.name));
     result_.deployment.model = scenario_.model.name.substr(scenario_.model.name.rfind('/') + 1);
     const std::int64_t arrivals = result_.report.measured.outcomes.injected;
     const double span = arrivals > 1 ? to_seconds(recorder_.last_arrival() - recorder_.first_arrival()) : 0;

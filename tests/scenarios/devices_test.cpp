@@ -36,6 +36,13 @@ Problem problem_with(const std::string& line, const std::string& replacement) {
   return problem;
 }
 
+TEST_CASE("a device that reports more memory than it has is refused") {
+  const Problem problem = problem_with("memory: 80GiB", "memory: 79GiB");
+  CHECK(problem.path == "reported_memory");
+  CHECK(problem.message == "is more than the device's memory");
+  CHECK(problem.place.line > 1);
+}
+
 TEST_CASE("every device file reads, under the name it is called") {
   const auto ids = known_devices();
   CHECK(ids.size() >= 9);

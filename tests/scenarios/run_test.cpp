@@ -34,6 +34,20 @@ Scenario small(std::vector<std::string> assignments = {}) {
   return load_scenario("quickstart", {std::move(assignments), {}});
 }
 
+TEST_CASE("an answer names devices as people do") {
+  const auto title = [](const std::string& device) {
+    const Scenario scenario =
+        load_scenario("continuous_batching", {{"device=" + device, "workload.duration=1s",
+                                               "engine.num_blocks=4000", "engine.memory_fraction=null"},
+                                              {}});
+    return run_scenario(scenario).deployment.devices;
+  };
+  CHECK(title("rtx-4090") == "1 × RTX 4090");
+  CHECK(title("rtx-pro-6000-server") == "1 × RTX PRO 6000");
+  CHECK(title("h200-sxm") == "1 × H200");
+  CHECK(title("l40s") == "1 × L40S");
+}
+
 TEST_CASE("every request of a run ends exactly once") {
   const RunResult result = run_scenario(small());
   const Outcomes& all = result.report.all;
