@@ -72,6 +72,8 @@ class Account {
         rotary() + use("context", options.context, context(), context_how()) +
         use("graphs", options.graphs, Bytes{0}, "assumed: captured in what the fraction leaves free");
     memory_.cache = cache(weights, others);
+    if (memory_.cache < Bytes{0})
+      refuse("is " + format_bytes(Bytes{0} - memory_.cache) + " short of what lies beside the KV cache");
     add("kv_cache", memory_.cache, cache_how());
     if (memory_.cache < memory_.per_block * 2)
       refuse("leaves " + format_bytes(memory_.cache) + " for the KV cache");

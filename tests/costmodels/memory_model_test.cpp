@@ -107,7 +107,9 @@ TEST_CASE("a model that leaves no room is refused with the whole account") {
       c.memory(of);
       FAIL("was accepted");
     } catch (const ConfigError& error) {
-      CHECK(error.problems().front().message.find("weights") != std::string::npos);
+      const std::string& message = error.problems().front().message;
+      CHECK(message.find("weights") != std::string::npos);
+      CHECK(message.find("-") == message.find("- weights"));  // no size below nothing
       CHECK(error.problems().front().path == "spec.engine.memory_fraction");
     }
   }
