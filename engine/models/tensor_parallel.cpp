@@ -185,6 +185,7 @@ std::string ranks_that_split(const ModelSpec& model, int most, const SplitLayout
   for (int ranks = 1; ranks <= most; ++ranks) {
     if (why_not_split(model, ranks, layout).empty()) fit.push_back(ranks);
   }
+  if (fit.empty()) return "no expert parallelism";  // one rank always fits without it
   std::string words;
   for (std::size_t i = 0; i < fit.size(); ++i) {
     if (i > 0) words += i + 1 == fit.size() ? " or " : ", ";

@@ -47,7 +47,8 @@ inline std::int64_t largest_share(std::int64_t all, int ranks) { return ceil_div
 
 // Why a model of these shapes cannot be computed by so many ranks, with the numbers; empty: it can.
 std::string why_not_split(const ModelSpec& model, int ranks, const SplitLayout& layout = {});
-// Numbers of ranks up to `most` that can, as words: "1, 2 or 4".
+// Numbers of ranks up to `most` that can, as words: "1, 2 or 4"; or "no expert parallelism" where none can
+// with it.
 std::string ranks_that_split(const ModelSpec& model, int most, const SplitLayout& layout = {});
 
 // What one rank computes: its heads, its KV heads (kv_heads_per_rank()), its share of the feed-forward

@@ -269,6 +269,9 @@ TEST_CASE("shapes that do not divide are refused with their numbers, and what wo
   CHECK(why_not_split(spec, 4) == "6 attention heads cannot be split over 4 ranks");
   CHECK(why_not_split(spec, 2) == "3 KV heads and 2 ranks divide neither way");
   CHECK(ranks_that_split(spec, 8) == "1, 3 or 6");
+  SplitLayout experts;
+  experts.expert_parallel = true;
+  CHECK(ranks_that_split(spec, 8, experts) == "no expert parallelism");  // it has no experts
   CHECK_THROWS_AS(rank_spec(spec, {0, 2}), ConfigError);
   spec.intermediate = 35;
   CHECK(why_not_split(spec, 3) == "35 feed-forward columns cannot be split over 3 ranks");
