@@ -1,9 +1,7 @@
 // If these fail, a replica split over ranks decides something else than one rank, says something else, or
 // goes on without a rank that failed.
-#include <map>
-#include <mutex>
-
 #include "engine/base/error.h"
+#include "tests/parity/family_run.h"
 #include "tests/parity/live_run.h"
 #include "tests/support/catch.h"
 #include "tests/support/model_oracles.h"
@@ -11,8 +9,6 @@
 
 namespace servetwin::test::tensor_parallel_runs_test {
 namespace {
-
-using Answers = std::map<RequestId, std::vector<TokenId>>;
 
 // Too few blocks, shared beginnings, clients that go away.
 std::string scenario_text(int ranks, const std::string& engine, const std::string& more = "") {
@@ -94,55 +90,19 @@ TEST_CASE("two replicas of four ranks replay too, and each rank tells what the f
   CHECK(run.flops->computed == run.flops->with_cache);
 }
 
-struct Collector {
-  LiveWorldOptions options() {
-    LiveWorldOptions options;
-    options.sink = [this](const OutputToken& token) {
-      const std::lock_guard lock(mutex);
-      answers[token.request].push_back(token.sampled.token);
-    };
-    return options;
-  }
-
-  std::mutex mutex;
-  Answers answers;
-};
-
-std::string family_text(const std::string& model, int ranks, const std::string& engine) {
-  return R"(apiVersion: servetwin/v1
-kind: Scenario
-metadata: {name: family}
-spec:
-  model: )" +
-         model + R"(
-  device: cpu
-  layout: {tp: )" +
-         std::to_string(ranks) + R"(}
-  engine: {max_model_len: 128, block_size: 8, )" +
-         engine + R"(}
-  workload:
-    arrivals: all_at_once
-    num_requests: 8
-    lengths:
-      input: {distribution: uniform, low: 20, high: 50}
-      output: {distribution: uniform, low: 10, high: 20}
-    shared_prefix: {count: 2, tokens: {distribution: uniform, low: 16, high: 30}}
-  cost: {model: linear, base: 1ms, per_token_ns: 1000, per_context_ns: 10}
-)";
-}
-
 TEST_CASE("each family says on several ranks, crowded, preempted and swapped, what it says on one, alone") {
   for (const ModelOracle* model : family_oracles()) {
     CAPTURE(model->name);
     const TinyCheckpoint folder("family_ranks", model->config, model->spec, model->weights);
-    Collector alone;
-    LiveRun("alone", family_text(folder.path(), 1, "num_blocks: 200, max_num_seqs: 1"), alone.options());
+    AnswerCollector alone;
+    LiveRun("alone", family_scenario(folder.path(), "num_blocks: 200, max_num_seqs: 1"), alone.options());
     for (const int ranks : {2, 4}) {
-      Collector crowd;
+      AnswerCollector crowd;
       const LiveRun run("crowd",
-                        family_text(folder.path(), ranks,
-                                    "num_blocks: 20, max_num_batched_tokens: 16, preset: vllm-v1-async, "
-                                    "host_blocks: 24, rules: {pressure: swap}"),
+                        family_scenario(folder.path(),
+                                        "num_blocks: 20, max_num_batched_tokens: 16, preset: vllm-v1-async, "
+                                        "host_blocks: 24, rules: {pressure: swap}",
+                                        ranks),
                         crowd.options());
       CHECK(run.tally.preemptions > 0);
       CHECK(crowd.answers == alone.answers);
@@ -157,15 +117,16 @@ TEST_CASE(
     CAPTURE(model->name);
     const TinyCheckpoint folder("family_layout", model->config, model->spec, model->weights);
     const SplitLayout layout{true, model->spec.is_moe()};
-    Collector alone;
-    LiveRun("alone", family_text(folder.path(), 1, "num_blocks: 200, max_num_seqs: 1"), alone.options());
-    Collector crowd;
+    AnswerCollector alone;
+    LiveRun("alone", family_scenario(folder.path(), "num_blocks: 200, max_num_seqs: 1"), alone.options());
+    AnswerCollector crowd;
     LiveWorldOptions options = crowd.options();
     options.layout = layout;
     const LiveRun run("crowd",
-                      family_text(folder.path(), 2,
-                                  "num_blocks: 20, max_num_batched_tokens: 16, preset: vllm-v1-async, "
-                                  "host_blocks: 24, rules: {pressure: swap}"),
+                      family_scenario(folder.path(),
+                                      "num_blocks: 20, max_num_batched_tokens: 16, preset: vllm-v1-async, "
+                                      "host_blocks: 24, rules: {pressure: swap}",
+                                      2),
                       options);
     CHECK(run.tally.preemptions > 0);
     CHECK(crowd.answers == alone.answers);
